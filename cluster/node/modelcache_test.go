@@ -15,11 +15,11 @@ import (
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/ml/canon"
-	"github.com/tributarydb/tributary/ml/dataset"
 	"github.com/tributarydb/tributary/ml/families"
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/feature"
 	"github.com/tributarydb/tributary/ml/model"
+	mlrecord "github.com/tributarydb/tributary/ml/record"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -42,9 +42,9 @@ func newShelf(t *testing.T, n int) *shelf {
 	}
 	for i := range n {
 		const wide = 2000
-		fit := &feature.Fitted{Label: dataset.Column{Name: "y", Type: types.Float8}, Dense: wide}
+		fit := &feature.Fitted{Label: mlrecord.Column{Name: "y", Type: types.Float8}, Dense: wide}
 		for k := range wide {
-			fit.Cols = append(fit.Cols, feature.FitCol{Column: dataset.Column{Name: fmt.Sprint("x", k), Type: types.Float8}, Encoder: feature.Standard,
+			fit.Cols = append(fit.Cols, feature.FitCol{Column: mlrecord.Column{Name: fmt.Sprint("x", k), Type: types.Float8}, Encoder: feature.Standard,
 				Center: []float64{float64(i)}, Scale: []float64{1}})
 		}
 		var e canon.E

@@ -10,8 +10,9 @@ import (
 
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/mem"
-	"github.com/tributarydb/tributary/ml/dataset"
+	"github.com/tributarydb/tributary/ml/block"
 	"github.com/tributarydb/tributary/ml/family"
+	"github.com/tributarydb/tributary/ml/record"
 	"github.com/tributarydb/tributary/ml/train"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -79,7 +80,7 @@ func TestBuffersAreCharged(t *testing.T) {
 // TestMovingRowsAreCharged: rows from another node are charged until they are
 // consumed.
 func TestMovingRowsAreCharged(t *testing.T) {
-	cols := []dataset.Column{{Name: "x", Type: types.Float8}, {Name: "y", Type: types.Float8}}
+	cols := []record.Column{{Name: "x", Type: types.Float8}, {Name: "y", Type: types.Float8}}
 	job, err := train.NewJob("mlp", []string{"y"}, []family.Arg{{Name: "hidden_units", Value: int64(2)}}, nil, cols)
 	if err != nil {
 		t.Fatal(err)
@@ -107,7 +108,7 @@ func TestMovingRowsAreCharged(t *testing.T) {
 	}
 	var chunks [][]byte
 	longest := 0
-	for bkt := range dataset.Buckets {
+	for bkt := range block.Buckets {
 		if err := from.w.TakeBucket(bkt, func(rows []byte) error {
 			chunks = append(chunks, rowsChunk(bkt, rows))
 			longest = max(longest, len(rows))

@@ -20,9 +20,9 @@ import (
 
 	"github.com/tributarydb/tributary/cluster/trainer"
 	"github.com/tributarydb/tributary/exec/batch"
-	"github.com/tributarydb/tributary/ml/dataset"
 	"github.com/tributarydb/tributary/ml/families"
 	"github.com/tributarydb/tributary/ml/family"
+	"github.com/tributarydb/tributary/ml/record"
 	"github.com/tributarydb/tributary/ml/train"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
@@ -91,9 +91,9 @@ var proofs = []proof{
 var typesOf = map[string]types.Type{"b": types.Int4, "k": types.Text, "n": types.Int4, "c": types.Int4, "c4": types.Int4, "died": types.Bool, "id": types.Int8}
 
 // columns returns the columns of the training query.
-func (p *proof) columns() (cols []dataset.Column) {
+func (p *proof) columns() (cols []record.Column) {
 	for _, name := range strings.Fields(p.cols + " " + p.target) {
-		c := dataset.Column{Name: name, Type: types.Float8}
+		c := record.Column{Name: name, Type: types.Float8}
 		if t, ok := typesOf[name]; ok {
 			c.Type = t
 		}

@@ -5,8 +5,9 @@ import (
 	"sync"
 
 	"github.com/tributarydb/tributary/cluster/rpc"
-	"github.com/tributarydb/tributary/ml/dataset"
+	"github.com/tributarydb/tributary/ml/block"
 	"github.com/tributarydb/tributary/ml/family"
+	"github.com/tributarydb/tributary/ml/record"
 	"github.com/tributarydb/tributary/ml/reduce"
 	"github.com/tributarydb/tributary/ml/train"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -169,7 +170,7 @@ func (g *Group) Distribute(ctx context.Context) (int64, error) {
 		return 0, err
 	}
 	var rows int64
-	buckets := make([]int64, dataset.Buckets)
+	buckets := make([]int64, block.Buckets)
 	ids := make([]int, len(g.members))
 	for i := range counts {
 		ids[i] = i
@@ -234,23 +235,23 @@ func (g *Group) assign(ctx context.Context, m ownersMsg) error {
 }
 
 // common asks the members for frequent rows whose copies are spread over all leaves.
-func (g *Group) common(ctx context.Context, rows int64, leaves int) (all []dataset.Common, err error) {
+func (g *Group) common(ctx context.Context, rows int64, leaves int) (all []record.Frequent, err error) {
 	if !g.own.w.Job().Spreads(leaves) {
 		return nil, nil
 	}
-	each := make([][]dataset.Common, len(g.members))
+	each := make([][]record.Frequent, len(g.members))
 	err = g.each(ctx, func(ctx context.Context, i int, id uint64) (err error) {
 		if i == 0 {
 			each[i], err = g.own.w.Common(rows)
 		} else {
-			each[i], err = rpc.Call[[]dataset.Common](ctx, g.t.cfg.Peers, id, callCommon, commonMsg{g.name, rows})
+			each[i], err = rpc.Call[[]record.Frequent](ctx, g.t.cfg.Peers, id, callCommon, commonMsg{g.name, rows})
 		}
 		return err
 	})
 	for _, list := range each {
 		all = append(all, list...)
 	}
-	return dataset.Together(all, rows), err
+	return record.MergeFrequent(all, rows), err
 }
 
 // sendToOwners has the rows sent to the owners of their leaves.

@@ -13,9 +13,9 @@ import (
 
 	"github.com/tributarydb/tributary/cluster/trainer"
 	"github.com/tributarydb/tributary/exec/batch"
-	"github.com/tributarydb/tributary/ml/dataset"
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/feature"
+	"github.com/tributarydb/tributary/ml/record"
 	"github.com/tributarydb/tributary/ml/train"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
@@ -27,7 +27,7 @@ const categories = 40000
 // longJob is a training with one weight for each category.
 func longJob(t *testing.T, iterations int, more ...family.Arg) *train.Job {
 	t.Helper()
-	cols := []dataset.Column{{Name: "c", Type: types.Int4}, {Name: "y", Type: types.Int4}}
+	cols := []record.Column{{Name: "c", Type: types.Int4}, {Name: "y", Type: types.Int4}}
 	one := []feature.Transform{{Func: "one_hot_encoder", Column: "c", Args: []types.Datum{"none", int64(1000000)}}}
 	j, err := train.NewJob("logistic_regression", []string{"y"}, append(more, family.Arg{Name: "max_iterations", Value: int64(iterations)}), one, cols)
 	if err != nil {

@@ -11,9 +11,10 @@ import (
 	"github.com/tributarydb/tributary/cluster/rpc"
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/mem"
+	"github.com/tributarydb/tributary/ml/block"
 	"github.com/tributarydb/tributary/ml/canon"
-	"github.com/tributarydb/tributary/ml/dataset"
 	"github.com/tributarydb/tributary/ml/family"
+	"github.com/tributarydb/tributary/ml/record"
 	"github.com/tributarydb/tributary/ml/train"
 )
 
@@ -75,7 +76,7 @@ func (p *part) sendRows(ctx context.Context, to int, rows []byte) error {
 		return err
 	}
 	defer put.Cancel()
-	if err := p.sendChunk(put, dataset.Buckets, rows); err != nil {
+	if err := p.sendChunk(put, block.Buckets, rows); err != nil {
 		return err
 	}
 	_, err = put.Finish()
@@ -112,7 +113,7 @@ func (p *part) distributeTo(ctx context.Context, owners []int, to int) (err erro
 		if owner != to {
 			continue
 		}
-		from, end := dataset.LeafBuckets(leaf, len(owners))
+		from, end := record.LeafBuckets(leaf, len(owners))
 		for b := from; b < end; b++ {
 			if err := ctx.Err(); err != nil {
 				return err
@@ -161,7 +162,7 @@ func (p *part) put(chunk []byte) error {
 	switch {
 	case err != nil:
 		return err
-	case bucket == dataset.Buckets: // rows of any bucket
+	case bucket == block.Buckets: // rows of any bucket
 		return p.w.PutRows(rows)
 	}
 	return p.w.PutBucket(bucket, rows)

@@ -11,8 +11,8 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 
 	"github.com/tributarydb/tributary/exec/batch"
-	"github.com/tributarydb/tributary/ml/dataset"
 	"github.com/tributarydb/tributary/ml/family"
+	"github.com/tributarydb/tributary/ml/record"
 	"github.com/tributarydb/tributary/ml/train"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
@@ -84,10 +84,10 @@ func TestDistributedRowsRescanned(t *testing.T) {
 
 // series returns n rows of random numbers for windows. Row i belongs to partition id(i), and its
 // order within it is i % length.
-func series(n, length int, id func(i int) int64) (cols []dataset.Column, list []*batch.Batch) {
-	cols = []dataset.Column{{Name: "id", Type: types.Int8}, {Name: "at", Type: types.Int8}}
+func series(n, length int, id func(i int) int64) (cols []record.Column, list []*batch.Batch) {
+	cols = []record.Column{{Name: "id", Type: types.Int8}, {Name: "at", Type: types.Int8}}
 	for i := range 6 {
-		cols = append(cols, dataset.Column{Name: fmt.Sprint("x", i), Type: types.Float8})
+		cols = append(cols, record.Column{Name: fmt.Sprint("x", i), Type: types.Float8})
 	}
 	r := rand.New(rand.NewPCG(5, 6))
 	for from := 0; from < n; from += 1010 { // a partition may be divided between two batches
@@ -111,7 +111,7 @@ func series(n, length int, id func(i int) int64) (cols []dataset.Column, list []
 }
 
 // windowsJob is a training on windows of five rows of series.
-func windowsJob(t *testing.T, cols []dataset.Column, stride int64) *train.Job {
+func windowsJob(t *testing.T, cols []record.Column, stride int64) *train.Job {
 	t.Helper()
 	j, err := train.NewJob("lstm_autoencoder", nil, []family.Arg{{Name: "units", Value: int64(2)}, {Name: "window", Value: int64(5)}, {Name: "stride", Value: stride},
 		{Name: "order_by", Value: "at"}, {Name: "partition_by", Value: "id"}, {Name: "epochs", Value: int64(1)}, {Name: "batch_size", Value: int64(20000)}}, nil, cols)

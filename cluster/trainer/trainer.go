@@ -9,7 +9,7 @@ import (
 	"github.com/tributarydb/tributary/cluster/rpc"
 	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/exec/op"
-	"github.com/tributarydb/tributary/ml/dataset"
+	"github.com/tributarydb/tributary/ml/record"
 	"github.com/tributarydb/tributary/ml/train"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
@@ -227,7 +227,7 @@ func (t *Trainer) handleRows(ctx context.Context, header []byte, recv func() ([]
 	return nil, p.take(recv)
 }
 
-func (t *Trainer) handleCommon(ctx context.Context, m commonMsg) ([]dataset.Common, error) {
+func (t *Trainer) handleCommon(ctx context.Context, m commonMsg) ([]record.Frequent, error) {
 	p, _, done, err := t.use(ctx, m.Name)
 	if err != nil {
 		return nil, err

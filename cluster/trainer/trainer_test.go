@@ -22,8 +22,8 @@ import (
 	"github.com/tributarydb/tributary/cluster/trainer"
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/mem"
-	"github.com/tributarydb/tributary/ml/dataset"
 	"github.com/tributarydb/tributary/ml/family"
+	"github.com/tributarydb/tributary/ml/record"
 	"github.com/tributarydb/tributary/ml/train"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -155,11 +155,11 @@ const features = 4
 
 func job(t *testing.T, more ...family.Arg) *train.Job {
 	t.Helper()
-	var cols []dataset.Column
+	var cols []record.Column
 	for i := range features {
-		cols = append(cols, dataset.Column{Name: fmt.Sprint("x", i), Type: types.Float8})
+		cols = append(cols, record.Column{Name: fmt.Sprint("x", i), Type: types.Float8})
 	}
-	cols = append(cols, dataset.Column{Name: "y", Type: types.Int4})
+	cols = append(cols, record.Column{Name: "y", Type: types.Int4})
 	j, err := train.NewJob("logistic_regression", []string{"y"}, append(more, family.Arg{Name: "max_iterations", Value: int64(15)}), nil, cols)
 	if err != nil {
 		t.Fatal(err)

@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 
 	"github.com/tributarydb/tributary/ml/canon"
-	"github.com/tributarydb/tributary/ml/dataset"
+	"github.com/tributarydb/tributary/ml/record"
 	"github.com/tributarydb/tributary/ml/reduce"
 	"github.com/tributarydb/tributary/ml/train"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -65,7 +65,7 @@ type ownersMsg struct {
 	Name   string
 	Owners []int
 	Rescan bool
-	Common []dataset.Common
+	Common []record.Frequent
 }
 
 // commonMsg asks for the common rows of a dataset of so many rows.
@@ -103,7 +103,7 @@ func decodeOffer(b []byte) (*offer, error) {
 	return m, d.Done("the header of a training partial")
 }
 
-// rowsChunk is a bucket's number and some of its rows, or dataset.Buckets and
+// rowsChunk is a bucket's number and some of its rows, or block.Buckets and
 // encoded rows of any.
 func rowsChunk(bucket int, rows []byte) []byte {
 	b := binary.AppendUvarint(make([]byte, 0, len(rows)+binary.MaxVarintLen64), uint64(bucket))

@@ -10,7 +10,7 @@
 //	         │                                            │ the supervisor of the node it names
 //	         ▼                                            ▼
 //	       drive: attempts, each  Open → collect (the query, under plan.Collect) → Distribute → train.Run
-//	                                                      │ checkpoints, progress: record
+//	                                                      │ checkpoints, progress: jobRecord
 //	                                                      ▼
 //	                                       the model and the job's end, one commit
 //

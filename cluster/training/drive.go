@@ -23,7 +23,7 @@ type drive struct {
 	state     *catalog.State
 	plan      *Plan
 	query     *plan.Query // the plan's; nil once it was optimised
-	rec       *record
+	rec       *jobRecord
 	show      *query.Explain // set by EXPLAIN
 
 	result  *train.Result

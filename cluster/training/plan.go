@@ -8,10 +8,10 @@ import (
 	"github.com/multigres/multigres/go/common/parser/ast"
 
 	"github.com/tributarydb/tributary/cluster/query"
-	"github.com/tributarydb/tributary/ml/dataset"
 	"github.com/tributarydb/tributary/ml/families"
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/feature"
+	"github.com/tributarydb/tributary/ml/record"
 	"github.com/tributarydb/tributary/ml/train"
 	"github.com/tributarydb/tributary/planner/bind"
 	"github.com/tributarydb/tributary/planner/bind/typing"
@@ -93,13 +93,13 @@ func (p *Plan) uses() []plan.TableUse {
 }
 
 // datasetColumns returns a query's columns with the types that they are trained on with.
-func datasetColumns(q *plan.Query) (cols []dataset.Column) {
+func datasetColumns(q *plan.Query) (cols []record.Column) {
 	for _, c := range q.Cols {
 		typ := c.Type
 		if typ.OID == types.UnknownOID || typ.OID == types.BpcharOID {
 			typ = types.Text // a category has no trailing blanks
 		}
-		cols = append(cols, dataset.Column{Name: c.Name, Type: typ})
+		cols = append(cols, record.Column{Name: c.Name, Type: typ})
 	}
 	return cols
 }

@@ -14,11 +14,11 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// record maintains a running training's record in the catalog. It commits progress at most once a
+// jobRecord maintains a running training's record in the catalog. It commits progress at most once a
 // second, and with every checkpoint. It is for the driver's goroutine, which does not wait for a commit of
 // progress: with a training of a few milliseconds it would wait for little else, and without a
 // leader for seconds.
-type record struct {
+type jobRecord struct {
 	j      *Jobs
 	job    *catalog.Job
 	notice func(*pgerr.Error) // receives the notices of an attached job
@@ -36,8 +36,8 @@ type record struct {
 	release func()
 }
 
-func newRecord(j *Jobs, job *catalog.Job, notice func(*pgerr.Error)) *record {
-	return &record{j: j, job: job, notice: notice, last: time.Now(), state: job.Phase, rows: job.Rows, iter: job.Iteration, saved: job.Iteration, resume: job.Blob(), release: func() {}}
+func newRecord(j *Jobs, job *catalog.Job, notice func(*pgerr.Error)) *jobRecord {
+	return &jobRecord{j: j, job: job, notice: notice, last: time.Now(), state: job.Phase, rows: job.Rows, iter: job.Iteration, saved: job.Iteration, resume: job.Blob(), release: func() {}}
 }
 
 // putJob commits a new job's record at once, also within a transaction block, so that other sessions
@@ -57,9 +57,11 @@ func (j *Jobs) putJob(ctx context.Context, job *catalog.Job) (err error) {
 	return j.cfg.Catalog.Commit(ctx, changes)
 }
 
-func (r *record) log() *slog.Logger { return r.j.cfg.Log.With("job", r.job.OID, "model", r.job.Model) }
+func (r *jobRecord) log() *slog.Logger {
+	return r.j.cfg.Log.With("job", r.job.OID, "model", r.job.Model)
+}
 
-func (r *record) phase(p string, rows int64) {
+func (r *jobRecord) phase(p string, rows int64) {
 	if r.state == p && r.rows == rows {
 		return
 	}
@@ -68,7 +70,7 @@ func (r *record) phase(p string, rows int64) {
 }
 
 // event notes an iteration or a phase of the training, and commits and reports progress once a second.
-func (r *record) event(e train.Event) {
+func (r *jobRecord) event(e train.Event) {
 	if e.Phase != "" {
 		r.state = e.Phase
 	}
@@ -97,7 +99,7 @@ func progressNotice(model string, it catalog.Iteration) *pgerr.Error {
 }
 
 // progress returns the change that updates the record, once no other is under way.
-func (r *record) progress() *catalog.JobProgress {
+func (r *jobRecord) progress() *catalog.JobProgress {
 	r.settle()
 	return &catalog.JobProgress{OID: r.job.OID, ExpectEpoch: r.job.Epoch, Iteration: r.iter, Phase: r.state, Rows: r.rows,
 		UpdatedMicros: time.Now().UnixMicro(), History: r.hist}
@@ -105,7 +107,7 @@ func (r *record) progress() *catalog.JobProgress {
 
 // update begins to commit the progress. Its failure does not fail the training: if the reason is that
 // the job was assigned to another node, the supervisor will stop this driver.
-func (r *record) update() {
+func (r *jobRecord) update() {
 	r.last = time.Now()
 	p, sent := r.progress(), make(chan int, 1)
 	r.sent = sent
@@ -122,7 +124,7 @@ func (r *record) update() {
 }
 
 // settle waits for a commit of progress that is under way.
-func (r *record) settle() {
+func (r *jobRecord) settle() {
 	if r.sent != nil {
 		r.hist, r.sent = r.hist[<-r.sent:], nil
 	}
@@ -134,7 +136,7 @@ const saveEvery = 500 * time.Millisecond
 
 // Save implements train.Checkpointer. It may skip a checkpoint: a training that resumes from an earlier
 // one has the same result.
-func (r *record) Save(ctx context.Context, iteration int, write func(io.Writer) error) error {
+func (r *jobRecord) Save(ctx context.Context, iteration int, write func(io.Writer) error) error {
 	if r.saved > 0 && time.Since(r.kept) < saveEvery {
 		return nil
 	}
@@ -156,14 +158,14 @@ func (r *record) Save(ctx context.Context, iteration int, write func(io.Writer) 
 
 // discard removes the file of the last checkpoint, unless the catalog refers to it. The sweep would
 // remove it only after the statement that waits for the training.
-func (r *record) discard() {
+func (r *jobRecord) discard() {
 	if r.resume != nil && r.resume.Inline == nil {
 		r.j.cfg.Blobs.Discard(r.resume)
 	}
 }
 
 // keep stores the trained model. A commit must refer to it before close, or the sweep removes its file.
-func (r *record) keep(ctx context.Context, m *model.Model) (err error) {
+func (r *jobRecord) keep(ctx context.Context, m *model.Model) (err error) {
 	r.release()
 	r.release = r.j.cfg.Blobs.Hold()
 	r.model, err = r.j.cfg.Blobs.Put(ctx, m.Write)
@@ -172,20 +174,20 @@ func (r *record) keep(ctx context.Context, m *model.Model) (err error) {
 
 // close releases the model's file and discards the last checkpoint, when the outcome of the job is
 // committed.
-func (r *record) close() {
+func (r *jobRecord) close() {
 	r.settle()
 	r.release()
 	r.discard()
 }
 
 // drop removes the record from the catalog.
-func (r *record) drop() {
+func (r *jobRecord) drop() {
 	r.settle()
 	r.commit(&catalog.DropJob{OID: r.job.OID})
 }
 
 // commit commits the end of the job, also where its statement has been stopped.
-func (r *record) commit(changes ...catalog.Change) {
+func (r *jobRecord) commit(changes ...catalog.Change) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	if err := r.j.cfg.Catalog.Commit(ctx, changes); err != nil {

@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"github.com/tributarydb/tributary/exec/sysview"
-	"github.com/tributarydb/tributary/ml/dataset"
 	"github.com/tributarydb/tributary/ml/family"
+	"github.com/tributarydb/tributary/ml/record"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
@@ -47,7 +47,7 @@ func (j *Jobs) version(ctx context.Context, rec *catalog.Job, old *catalog.Model
 	for _, o := range res.Model.Columns() {
 		v.Outputs = append(v.Outputs, catalog.ModelFeature{Name: o.Name, Type: o.Type})
 	}
-	features := func(cols []dataset.Column) (out []catalog.ModelFeature) {
+	features := func(cols []record.Column) (out []catalog.ModelFeature) {
 		for _, c := range cols {
 			out = append(out, catalog.ModelFeature{Name: c.Name, Type: c.Type})
 		}

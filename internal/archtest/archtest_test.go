@@ -25,7 +25,7 @@ var order = []struct {
 	{"sql", []string{"pgerr", "internal/golden", "ascii", "charset", "checked", "hash", "template", "number", "datetime", "json", "jsonpath", "types", "codec", "lex", "mysql", "parse", "catalog"}},
 	{"planner", []string{"fn", "expr", "plan", "rewrite", "props", "bind/typing", "bind/scope", "bind/query", "bind/model", "bind", "rule", "unnest", "subplan", "opt", "stage", "", "ddl"}},
 	{"exec", []string{"spare", "mem", "disk", "batch", "kernel/f64", "kernel/f32", "kernel/exact", "kernel/hist", "kernel/selection", "kernel/search", "kernel/nth", "kernel/sketch", "kernel/pairs", "kernel", "kernel/lookup", "spill", "jsonpath", "vector", "function", "regex", "compare", "objname", "function/textfn", "function/mathfn", "function/timefn", "function/jsonfn", "function/arrayfn", "function/sysfn", "function/setfn", "cast", "function/builtin", "eval", "deparse", "rowlist", "agg", "rowset", "partition", "op", "op/join", "op/order", "op/fold", "op/window", "op/recursive", "op/aggregate", "prune", "store/hashindex", "store", "copyfmt", "source", "exchange", "sysview", "build", "task"}},
-	{"ml", []string{"canon", "objective", "optim", "metric", "reduce", "dataset", "feature", "family", "gram", "linear", "tree", "kmeans", "decomp", "net", "families", "model", "train"}},
+	{"ml", []string{"canon", "objective", "optim", "metric", "reduce", "tempfile", "block", "holdout", "record", "feature", "family", "gram", "linear", "tree", "kmeans", "decomp", "net", "families", "model", "train"}},
 	{"cluster", []string{"tlsconf", "observe", "advisory", "meta", "rpc", "raftnode", "place", "repl", "sched", "flow", "worker", "trainer", "settings", "query", "txn", "sequence", "cursor", "write", "define", "copydata", "session", "admin", "training", "coord", "node"}},
 	{"wire", []string{"auth", "codec", "places", "session", "pg", "site", "console", "http"}},
 	{"cmd", nil},
@@ -155,7 +155,6 @@ var longPackages = map[string]string{
 	"exec/source": "one idea, a file a format; the Parquet reader waits to become a package of its own",
 	"exec/agg":    "one idea, a file an aggregate's state",
 	"exec/store":  "one idea, the segments of a node",
-	"ml/dataset":  "is to be divided into blocks, holdouts and rows",
 	"ml/train":    "is to be divided: its rows are to be a query's",
 }
 

@@ -4,7 +4,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/tributarydb/tributary/ml/dataset"
+	"github.com/tributarydb/tributary/ml/block"
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/family/familytest"
 )
@@ -16,7 +16,7 @@ func BenchmarkTrain(b *testing.B) {
 	const n, d = 16384, 500
 	r := rand.New(rand.NewPCG(1, 1))
 	data := &familytest.Data{X: [][]float64{make([]float64, d)}}
-	blk := dataset.NewBlock(n, d, 0, true)
+	blk := block.New(n, d, 0, true)
 	for i := range blk.X32 {
 		blk.X32[i] = float32(r.NormFloat64())
 	}

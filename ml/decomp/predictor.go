@@ -4,8 +4,8 @@ import (
 	"math"
 
 	"github.com/tributarydb/tributary/exec/kernel/f64"
+	"github.com/tributarydb/tributary/ml/block"
 	"github.com/tributarydb/tributary/ml/canon"
-	"github.com/tributarydb/tributary/ml/dataset"
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/feature"
 	"github.com/tributarydb/tributary/sql/types"
@@ -84,14 +84,14 @@ func (f decomp) Decode(fitted *feature.Fitted, d *canon.D) (family.Predictor, er
 func (p *predictor) Bytes() int64 { return 16*int64(len(p.comp)) + 8*int64(len(p.mean)+4*p.k) }
 
 // Score implements family.Predictor.
-func (p *predictor) Score(b *dataset.Block) *family.Scores {
+func (p *predictor) Score(b *block.Block) *family.Scores {
 	n := p.dims.cols()
 	s := &family.Scores{Rows: b.Rows, Vector: make([][]float64, p.k)}
 	for i := range s.Vector {
 		s.Vector[i] = make([]float64, b.Padded())
 	}
-	for from := 0; from < b.Padded(); from += dataset.ChunkRows {
-		to := min(from+dataset.ChunkRows, b.Padded())
+	for from := 0; from < b.Padded(); from += block.ChunkRows {
+		to := min(from+block.ChunkRows, b.Padded())
 		for i, v := range s.Vector {
 			b.Margins(v[from:to], from, p.w[i*n:(i+1)*n], p.offset[i])
 		}

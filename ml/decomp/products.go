@@ -2,13 +2,13 @@ package decomp
 
 import (
 	"github.com/tributarydb/tributary/exec/kernel/f64"
-	"github.com/tributarydb/tributary/ml/dataset"
+	"github.com/tributarydb/tributary/ml/block"
 	"github.com/tributarydb/tributary/ml/gram"
 )
 
 // products adds the products of n rows: of the columns with each other, or with
 // the rows' projections, their number and their squared lengths.
-func (p *pass) products(b *dataset.Block, from, n int) {
+func (p *pass) products(b *block.Block, from, n int) {
 	d, body := p.dims.cols(), p.body
 	body.Pack(p.a, b, from, n)
 	plain, whole := body.Shares(p.share, b, from, n)
@@ -36,7 +36,7 @@ func (p *pass) products(b *dataset.Block, from, n int) {
 
 // project makes factors of the rows' projections, of ones and of the rows'
 // squared lengths.
-func (p *pass) project(b *dataset.Block, from, n int) {
+func (p *pass) project(b *block.Block, from, n int) {
 	d, body := p.dims.cols(), p.body
 	b.MarginsOf(p.b, f64.FixedStride, from, n, body.Q, p.start)
 	for k, scale := range body.QScale {

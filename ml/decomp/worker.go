@@ -5,7 +5,7 @@ import (
 	"math"
 
 	"github.com/tributarydb/tributary/exec/kernel/f64"
-	"github.com/tributarydb/tributary/ml/dataset"
+	"github.com/tributarydb/tributary/ml/block"
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/gram"
 )
@@ -116,7 +116,7 @@ func (p *pass) Partial() family.Message {
 }
 
 // Add implements family.Pass.
-func (p *pass) Add(ctx context.Context, r family.Rows, b *dataset.Block) error {
+func (p *pass) Add(ctx context.Context, r family.Rows, b *block.Block) error {
 	to := min((r.To+f64.Lanes-1)&^(f64.Lanes-1), b.Padded())
 	for i := r.From; i < to; i += f64.FixedRows {
 		if err := ctx.Err(); err != nil {
@@ -138,7 +138,7 @@ func (p *pass) Add(ctx context.Context, r family.Rows, b *dataset.Block) error {
 }
 
 // qr updates R by n rows. The first column is of ones.
-func (p *pass) qr(b *dataset.Block, from, n int) {
+func (p *pass) qr(b *block.Block, from, n int) {
 	d := p.dims.cols() + 1
 	if p.out.R == nil {
 		p.out.R = make([]float64, d*d)

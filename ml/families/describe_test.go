@@ -6,10 +6,10 @@ import (
 	"testing"
 
 	"github.com/tributarydb/tributary/exec/sysview"
-	"github.com/tributarydb/tributary/ml/dataset"
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/family/familytest"
 	"github.com/tributarydb/tributary/ml/feature"
+	"github.com/tributarydb/tributary/ml/record"
 	"github.com/tributarydb/tributary/planner/bind/model"
 	"github.com/tributarydb/tributary/planner/fn"
 	"github.com/tributarydb/tributary/sql/parse"
@@ -67,7 +67,7 @@ func TestTasks(t *testing.T) {
 		}
 		for _, target := range []types.Type{types.Float8, types.Text} {
 			for _, asked := range []family.Task{"", family.Classification, family.Regression} {
-				r := &family.Request{Options: options, Task: asked, Target: &dataset.Column{Name: "y", Type: target}, Columns: []dataset.Column{{Name: "x0", Type: types.Float8}}}
+				r := &family.Request{Options: options, Task: asked, Target: &record.Column{Name: "y", Type: target}, Columns: []record.Column{{Name: "x0", Type: types.Float8}}}
 				if p, err := f.Plan(r); err == nil && !slices.Contains(i.Tasks(), p.Task) {
 					t.Errorf("%s: %s is none of %v", i.Name, p.Task, i.Tasks())
 				}

@@ -26,7 +26,7 @@
 //
 // A family of sequences asks for windows (Plan.Windows): the engine distributes rows by
 // partition, orders them within it and tells each block where its windows begin
-// (dataset.Block.Windows). Everything that counts rows counts windows then: the limits
+// (block.Block.Windows). Everything that counts rows counts windows then: the limits
 // of Rows, mini-batches, Setup.Rows and Held, Scores. A window's label and weight are
 // those of its last row. Rows are encoded once, however many windows have them, and the
 // encoders are fitted to the rows of the windows to train on.

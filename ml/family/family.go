@@ -5,10 +5,11 @@ import (
 	"strings"
 
 	"github.com/tributarydb/tributary/exec/kernel/f64"
+	"github.com/tributarydb/tributary/ml/block"
 	"github.com/tributarydb/tributary/ml/canon"
-	"github.com/tributarydb/tributary/ml/dataset"
 	"github.com/tributarydb/tributary/ml/feature"
 	"github.com/tributarydb/tributary/ml/optim"
+	"github.com/tributarydb/tributary/ml/record"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -120,10 +121,10 @@ const (
 // Request is a training statement, as passed to a family.
 type Request struct {
 	Options *Values
-	Task    Task             // that the name of the algorithm asks for, or ""
-	Target  *dataset.Column  // the column in PREDICT or the option; nil for none
-	More    []dataset.Column // further targets, used by Several only
-	Columns []dataset.Column // the features
+	Task    Task            // that the name of the algorithm asks for, or ""
+	Target  *record.Column  // the column in PREDICT or the option; nil for none
+	More    []record.Column // further targets, used by Several only
+	Columns []record.Column // the features
 }
 
 // Plan is what a training needs. It depends on the statement alone and is the same on
@@ -232,7 +233,7 @@ type Setup struct {
 	// Fitted; Given are the rows of Plan.Given, without Y and W. They are set for drivers
 	// that begin, and nil for others.
 	Start Predictor
-	Given []*dataset.Block
+	Given []*block.Block
 }
 
 // Batches divides an epoch into mini-batches of about so many rows, at least a tile.

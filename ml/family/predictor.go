@@ -6,8 +6,8 @@ import (
 	"slices"
 
 	"github.com/tributarydb/tributary/exec/kernel/f64"
+	"github.com/tributarydb/tributary/ml/block"
 	"github.com/tributarydb/tributary/ml/canon"
-	"github.com/tributarydb/tributary/ml/dataset"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -18,7 +18,7 @@ type Predictor interface {
 	Encode(e *canon.E)
 	// Score scores the rows, or the windows, of a block that the model's encoders
 	// made.
-	Score(b *dataset.Block) *Scores
+	Score(b *block.Block) *Scores
 	// Bytes returns approximately the memory that the predictor holds.
 	Bytes() int64
 }
@@ -43,7 +43,7 @@ func Scratch(p Predictor) int64 {
 type Valuer interface {
 	// Values writes the Value of rows [from, from+len(dst)) of a block of rows, both
 	// multiples of f64.Lanes; ok is false where the model predicts something else.
-	Values(dst []float64, b *dataset.Block, from int) (ok bool)
+	Values(dst []float64, b *block.Block, from int) (ok bool)
 }
 
 // Scores are the predictions of rows 0 … Rows-1, or of a block's windows; which fields
@@ -155,13 +155,13 @@ type Describer interface {
 type Survivor interface {
 	// Curves returns times, and by time and row the probability that the event has not
 	// occurred by then.
-	Curves(b *dataset.Block) (times []float64, left [][]float64)
+	Curves(b *block.Block) (times []float64, left [][]float64)
 }
 
 // Explainer is a Predictor that can explain predictions by feature attributions.
 type Explainer interface {
 	// Explain explains the predictions of a block's rows, whose scores s are.
-	Explain(b *dataset.Block, s *Scores) *Explanation
+	Explain(b *block.Block, s *Scores) *Explanation
 }
 
 // Explanation has additive feature attributions: row i's Prediction is its Baseline

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/tributarydb/tributary/ml/block"
 	"github.com/tributarydb/tributary/ml/canon"
-	"github.com/tributarydb/tributary/ml/dataset"
 	"github.com/tributarydb/tributary/ml/feature"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
@@ -389,7 +389,7 @@ func (p *severalPredictor) Part(target int) Predictor { return p.parts[target] }
 
 // Score implements Predictor: of numbers the values by target, as an array and each as
 // a further output. Of classes the parts are scored.
-func (p *severalPredictor) Score(b *dataset.Block) *Scores {
+func (p *severalPredictor) Score(b *block.Block) *Scores {
 	s := &Scores{Rows: b.Units()}
 	for _, one := range p.parts {
 		s.Vector = append(s.Vector, one.Score(b).Value)

@@ -69,7 +69,7 @@ var (
 	// WarmStart requests Setup.Start.
 	WarmStart = &Option{Names: []string{"warm_start"}, Type: "boolean", Default: "false",
 		Doc: "Go on from the model that is replaced or retrained, with its encoders: see [warm start](train.md#warm-start).", Read: Boolean}
-	// Event makes labels durations: see dataset.Block.
+	// Event makes labels durations: see block.Block.
 	Event = &Option{Names: []string{"event", "event_column", "event_observed"}, Type: "column", Default: "it happened in every row",
 		Doc: "The column, boolean or of 0 and 1, that says whether the event happened, or the row was only seen so long. It is not a feature.", Read: ColumnName}
 	EarlyStop = &Option{Names: []string{"early_stop"}, Type: "boolean", Default: "false, true if min_rel_progress is given",

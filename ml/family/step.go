@@ -5,8 +5,8 @@ import (
 	"encoding"
 	"math"
 
+	"github.com/tributarydb/tributary/ml/block"
 	"github.com/tributarydb/tributary/ml/canon"
-	"github.com/tributarydb/tributary/ml/dataset"
 	"github.com/tributarydb/tributary/ml/feature"
 	"github.com/tributarydb/tributary/ml/optim"
 )
@@ -151,7 +151,7 @@ type Pass interface {
 	// worker's state where the step is Kept; the block is nil then. With ByNode scope each
 	// block of the step's set comes once, in any order, to any of the step's passes; with
 	// ByLeaf those of one leaf, or of one part of it.
-	Add(ctx context.Context, r Rows, b *dataset.Block) error
+	Add(ctx context.Context, r Rows, b *block.Block) error
 	// Partial returns, and drops, what was added since the last Partial. It is called even
 	// where nothing was.
 	Partial() Message
@@ -168,4 +168,4 @@ type Rows struct {
 }
 
 // Whole reports whether the rows are all of the block.
-func (r Rows) Whole(b *dataset.Block) bool { return r.From == 0 && r.To >= b.End() }
+func (r Rows) Whole(b *block.Block) bool { return r.From == 0 && r.To >= b.End() }

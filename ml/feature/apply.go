@@ -7,12 +7,13 @@ import (
 	"time"
 
 	"github.com/tributarydb/tributary/exec/kernel/f64"
-	"github.com/tributarydb/tributary/ml/dataset"
+	"github.com/tributarydb/tributary/ml/block"
+	"github.com/tributarydb/tributary/ml/record"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
 // source returns values by column and row: a leaf of the dataset, or Arrow columns. See
-// dataset.View for what its methods mean.
+// record.View for what its methods mean.
 type source interface {
 	Numbers(c, from int, dst []float64) (nulls int)
 	Bytes(c, i int) []byte
@@ -28,8 +29,8 @@ type coded interface {
 
 // EncodeLeaf makes the block of a leaf's rows, with labels and weights.
 // classWeights multiply the weights, by class; nil for none.
-func (f *Fitted) EncodeLeaf(s *Spec, v *dataset.View, classWeights []float64) *dataset.Block {
-	b := dataset.NewBlock(v.Rows, f.Dense, f.Codes, f.Narrow)
+func (f *Fitted) EncodeLeaf(s *Spec, v *record.View, classWeights []float64) *block.Block {
+	b := block.New(v.Rows, f.Dense, f.Codes, f.Narrow)
 	var cols []int
 	for i, c := range s.Cols {
 		if c.Role == Feature {
@@ -50,7 +51,7 @@ type labels struct {
 	find         finder
 }
 
-func (w *labels) fill(b *dataset.Block, v *dataset.View, from, to int) {
+func (w *labels) fill(b *block.Block, v *record.View, from, to int) {
 	if w.weight >= 0 {
 		v.Numbers(w.weight, from, b.W[from:to])
 	} else {
@@ -165,7 +166,7 @@ func spread(key []byte) uint64 {
 // fill writes features chunk by chunk; cols are the source's columns of f.Cols.
 // Each chunk is filled by quick, where it is not nil and can do it; also, if not
 // nil, is called after each chunk.
-func (f *Fitted) fill(b *dataset.Block, src source, cols []int, quick *tiler, also func(from, to int)) {
+func (f *Fitted) fill(b *block.Block, src source, cols []int, quick *tiler, also func(from, to int)) {
 	var puts []func(from, to int) // made where they are needed
 	for from := 0; from < b.Rows; from += chunkRows {
 		to := min(from+chunkRows, b.Rows)
@@ -185,7 +186,7 @@ func (f *Fitted) fill(b *dataset.Block, src source, cols []int, quick *tiler, al
 
 // writers returns, for each feature, the function that writes its dense columns and codes in rows
 // [from, to).
-func (f *Fitted) writers(b *dataset.Block, src source, cols []int) []func(from, to int) {
+func (f *Fitted) writers(b *block.Block, src source, cols []int) []func(from, to int) {
 	w := &writer{b: b}
 	puts := make([]func(from, to int), len(f.Cols))
 	var dense, code, oneHot int
@@ -204,7 +205,7 @@ func (f *Fitted) writers(b *dataset.Block, src source, cols []int) []func(from, 
 
 // writer makes the functions that write input columns to a block.
 type writer struct {
-	b        *dataset.Block
+	b        *block.Block
 	buf, ind [chunkRows]float64
 }
 

@@ -1,14 +1,14 @@
 package feature
 
 import (
-	"github.com/tributarydb/tributary/ml/dataset"
+	"github.com/tributarydb/tributary/ml/record"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
 // BlockBytes estimates the bytes of the block of a view's rows, before encoders are fitted.
 // Indicator columns of NULLs, one number a row each, are not counted: which columns get one
 // is known after fitting.
-func (s *Spec) BlockBytes(v *dataset.View) int64 {
+func (s *Spec) BlockBytes(v *record.View) int64 {
 	number := 8
 	if s.Narrow {
 		number = 4

@@ -6,12 +6,12 @@ import (
 
 	"github.com/tributarydb/tributary/exec/kernel/exact"
 	"github.com/tributarydb/tributary/exec/kernel/f64"
-	"github.com/tributarydb/tributary/ml/dataset"
+	"github.com/tributarydb/tributary/ml/record"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
 // chunkRows is how many values of a column are read at once.
-const chunkRows = dataset.ViewRows
+const chunkRows = record.ViewRows
 
 // needs returns which statistics a column's role and encoder need.
 func (s *Spec) needs(c *Col) (moments, cats, sketch bool) {
@@ -43,17 +43,17 @@ func (s *Spec) needs(c *Col) (moments, cats, sketch bool) {
 
 // Collect returns the statistics of the training rows of a leaf, and checks the
 // values of all its rows.
-func (s *Spec) Collect(ctx context.Context, v *dataset.View) (*Stats, error) {
+func (s *Spec) Collect(ctx context.Context, v *record.View) (*Stats, error) {
 	st, _, err := s.collectAll(ctx, v, false)
 	return st, err
 }
 
 // CollectUnfitted is Collect, and returns the leaf's unfitted block, nil where there is none.
-func (s *Spec) CollectUnfitted(ctx context.Context, v *dataset.View) (*Stats, *Unfitted, error) {
+func (s *Spec) CollectUnfitted(ctx context.Context, v *record.View) (*Stats, *Unfitted, error) {
 	return s.collectAll(ctx, v, s.HasUnfitted())
 }
 
-func (s *Spec) collectAll(ctx context.Context, v *dataset.View, unfitted bool) (*Stats, *Unfitted, error) {
+func (s *Spec) collectAll(ctx context.Context, v *record.View, unfitted bool) (*Stats, *Unfitted, error) {
 	train, held := s.Split(v)
 	d := &Unfitted{}
 	st, err := s.collectPart(ctx, train, unfitted, &d.Train)
@@ -86,7 +86,7 @@ func (s *Spec) collectAll(ctx context.Context, v *dataset.View, unfitted bool) (
 }
 
 // collectPart collects from a view, with its unfitted block if that is wanted.
-func (s *Spec) collectPart(ctx context.Context, v *dataset.View, unfitted bool, d **UnfittedBlock) (*Stats, error) {
+func (s *Spec) collectPart(ctx context.Context, v *record.View, unfitted bool, d **UnfittedBlock) (*Stats, error) {
 	if unfitted {
 		st, b, err := s.unfitted(ctx, v)
 		if err != nil || st != nil {
@@ -97,7 +97,7 @@ func (s *Spec) collectPart(ctx context.Context, v *dataset.View, unfitted bool, 
 	return s.collect(ctx, v)
 }
 
-func (s *Spec) collect(ctx context.Context, v *dataset.View) (*Stats, error) {
+func (s *Spec) collect(ctx context.Context, v *record.View) (*Stats, error) {
 	st := &Stats{Rows: int64(v.Rows), Cols: make([]ColStats, len(s.Cols))}
 	cols := s.collectors(v.Rows)
 	var buf, wbuf [chunkRows]float64
@@ -306,7 +306,7 @@ func (k *collector) parts(n int, low, high float64, sums []float64) {
 
 // chunk adds len(vals) rows from row from on; w are their weights, nil where
 // they have none.
-func (k *collector) chunk(v *dataset.View, i, from int, vals, w []float64) error {
+func (k *collector) chunk(v *record.View, i, from int, vals, w []float64) error {
 	if k.array {
 		return k.arrays(v, i, from, len(vals), w)
 	}
@@ -319,7 +319,7 @@ func (k *collector) chunk(v *dataset.View, i, from int, vals, w []float64) error
 	return nil
 }
 
-func (k *collector) categories(v *dataset.View, i, from, n int, w []float64) error {
+func (k *collector) categories(v *record.View, i, from, n int, w []float64) error {
 	for r := from; r < from+n; r++ {
 		b, weight := v.Bytes(i, r), 1.0
 		if w != nil {
@@ -359,7 +359,7 @@ func (k *collector) weights(nulls int, vals []float64) error {
 	return nil
 }
 
-func (k *collector) arrays(v *dataset.View, i, from, n int, w []float64) error {
+func (k *collector) arrays(v *record.View, i, from, n int, w []float64) error {
 	for r := from; r < from+n; r++ {
 		weight, ok := 1.0, false
 		if w != nil {

@@ -9,7 +9,8 @@ import (
 
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/kernel/f64"
-	"github.com/tributarydb/tributary/ml/dataset"
+	"github.com/tributarydb/tributary/ml/block"
+	"github.com/tributarydb/tributary/ml/record"
 	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
@@ -44,13 +45,13 @@ func unknownCodes(n int) []int32 {
 
 // EncodeColumns makes the block of n rows to predict. cols are the columns of
 // f.Cols, of their types.
-func (f *Fitted) EncodeColumns(cols []arrow.Array, n int) (*dataset.Block, error) {
+func (f *Fitted) EncodeColumns(cols []arrow.Array, n int) (*block.Block, error) {
 	return f.EncodeInto(nil, cols, n)
 }
 
 // EncodeInto is EncodeColumns into b, a block that it made before, which is
 // overwritten; nil for a new one.
-func (f *Fitted) EncodeInto(b *dataset.Block, cols []arrow.Array, n int) (*dataset.Block, error) {
+func (f *Fitted) EncodeInto(b *block.Block, cols []arrow.Array, n int) (*block.Block, error) {
 	if len(cols) != len(f.Cols) {
 		return nil, pgerr.Internal("a model of %d features was given %d columns", len(f.Cols), len(cols))
 	}
@@ -68,7 +69,7 @@ func (f *Fitted) EncodeInto(b *dataset.Block, cols []arrow.Array, n int) (*datas
 	}
 	quick := f.newTiler(src)
 	if b == nil {
-		b = dataset.NewBlock(n, f.Dense, f.Codes, f.Narrow)
+		b = block.New(n, f.Dense, f.Codes, f.Narrow)
 	} else {
 		b.Reset(n, quick != nil)
 	}
@@ -126,7 +127,7 @@ func (f *Fitted) newTiler(s *columns) *tiler {
 
 // fill writes rows [from, to) of b; where tiles are not whole, or a value is missing,
 // it leaves zeros and returns false.
-func (t *tiler) fill(b *dataset.Block, from, to int) bool {
+func (t *tiler) fill(b *block.Block, from, to int) bool {
 	d, all := b.Dense, (to-from)%f64.Lanes == 0
 	x := b.X32[from*d : f64.Tiles(to)*f64.Lanes*d]
 	switch {
@@ -176,7 +177,7 @@ func (s *columns) Numbers(c, from int, dst []float64) (nulls int) {
 		t := s.typ[c]
 		for i, v := range a.Int64Values()[from : from+len(dst)] {
 			if t.IsFixed() {
-				dst[i] = dataset.FixedFloat(v, t.Scale)
+				dst[i] = record.FixedFloat(v, t.Scale)
 			} else {
 				dst[i] = float64(v)
 			}

@@ -8,7 +8,8 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 
 	"github.com/tributarydb/tributary/exec/batch"
-	"github.com/tributarydb/tributary/ml/dataset"
+	"github.com/tributarydb/tributary/ml/block"
+	"github.com/tributarydb/tributary/ml/record"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -17,12 +18,12 @@ import (
 func TestRowsAreEncodedAloneAsTogether(t *testing.T) {
 	r := rand.New(rand.NewPCG(6, 6))
 	odd := []float32{0, float32(math.Copysign(0, -1)), float32(math.NaN()), float32(math.Inf(1)), -7}
-	var again *dataset.Block
+	var again *block.Block
 	for round := range 60 {
 		const d = 5
 		f := &Fitted{Narrow: true}
 		for j := range d {
-			c := FitCol{Column: dataset.Column{Type: types.Float4}, Encoder: Plain, Fill: 2}
+			c := FitCol{Column: record.Column{Type: types.Float4}, Encoder: Plain, Fill: 2}
 			if round%2 == 0 && j > 0 {
 				c.Encoder, c.Center, c.Scale = Standard, []float64{0.3 * float64(j)}, []float64{1.7}
 			}

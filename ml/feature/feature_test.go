@@ -15,8 +15,9 @@ import (
 
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/mem"
+	"github.com/tributarydb/tributary/ml/block"
 	"github.com/tributarydb/tributary/ml/canon"
-	"github.com/tributarydb/tributary/ml/dataset"
+	"github.com/tributarydb/tributary/ml/record"
 	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -51,20 +52,20 @@ func column(t types.Type, vals ...any) arrow.Array {
 }
 
 // viewOf returns rows as a dataset of one leaf.
-func viewOf(t *testing.T, s *Spec, cols []arrow.Array, rows int) (v *dataset.View, done func()) {
+func viewOf(t *testing.T, s *Spec, cols []arrow.Array, rows int) (v *record.View, done func()) {
 	t.Helper()
-	layout, err := dataset.NewLayout(s.Columns())
+	layout, err := record.NewLayout(s.Columns())
 	if err != nil {
 		t.Fatal(err)
 	}
-	st := dataset.NewStore(layout, dataset.Config{Pool: mem.NewPool("t", 0), Temp: t.TempDir()})
+	st := record.NewStore(layout, record.Config{Pool: mem.NewPool("t", 0), Temp: t.TempDir()})
 	if err := st.Add(context.Background(), batch.New(cols, rows)); err != nil {
 		t.Fatal(err)
 	}
 	if err := st.Finish(); err != nil {
 		t.Fatal(err)
 	}
-	leaf, err := st.MakeLeaf(context.Background(), 0, dataset.Buckets)
+	leaf, err := st.MakeLeaf(context.Background(), 0, block.Buckets)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +119,7 @@ func fitOne(t *testing.T, c Col, arr arrow.Array) (*Fitted, error) {
 }
 
 // encoded shows row i of a block: numbers, then codes.
-func encoded(b *dataset.Block, i int) string {
+func encoded(b *block.Block, i int) string {
 	s := ""
 	for j := range b.Dense {
 		s += fmt.Sprintf("%.4g ", b.X64[(i/8*b.Dense+j)*8+i%8])
@@ -139,27 +140,27 @@ func TestEncoders(t *testing.T) {
 		train, ask arrow.Array
 		want       []string
 	}{
-		{"standard, no NULL in training", Col{Column: dataset.Column{Type: types.Float8}}, num(1.0, 3.0), num(3.0, nil, math.NaN(), 2.0, math.Inf(1)), []string{"1", "0", "0", "0", "0"}},
-		{"standard with indicator", Col{Column: dataset.Column{Type: types.Float8}}, num(1.0, 3.0, nil), num(3.0, nil), []string{"1 0", "0 1"}},
-		{"constant", Col{Column: dataset.Column{Type: types.Float8}}, num(5.0, 5.0), num(5.0, 6.0), []string{"0", "1"}},
-		{"exact numerics", Col{Column: dataset.Column{Type: types.FixedNumeric(6, 2, true)}, Encoder: Plain}, column(types.FixedNumeric(6, 2, true), 150), column(types.FixedNumeric(6, 2, true), -275), []string{"-2.75"}},
-		{"variable numerics", Col{Column: dataset.Column{Type: types.Numeric}, Encoder: MinMax}, column(types.Numeric, number.DecimalFromInt64(10, 1), number.DecimalFromInt64(5, 0)), column(types.Numeric, number.DecimalFromInt64(3, 0), nil), []string{"0.5", "0.5"}},
-		{"max abs", Col{Column: dataset.Column{Type: types.Float8}, Encoder: MaxAbs}, num(-4.0, 2.0), num(2.0), []string{"0.5"}},
-		{"robust", Col{Column: dataset.Column{Type: types.Float8}, Encoder: Robust}, num(1.0, 2.0, 3.0, 4.0, 5.0), num(5.0, 3.0), []string{"1", "0"}},
-		{"median fill", Col{Column: dataset.Column{Type: types.Float8}, Encoder: Plain, Fill: FillMedian, NoIndicator: true}, num(1.0, 2.0, 9.0, nil), num(nil), []string{"2"}},
-		{"most frequent fill", Col{Column: dataset.Column{Type: types.Float8}, Encoder: Plain, Fill: FillMostFrequent, NoIndicator: true}, num(1.0, 9.0, 9.0, nil), num(nil), []string{"9"}},
-		{"most frequent numeric", Col{Column: dataset.Column{Type: types.Numeric}, Encoder: Plain, Fill: FillMostFrequent, NoIndicator: true},
+		{"standard, no NULL in training", Col{Column: record.Column{Type: types.Float8}}, num(1.0, 3.0), num(3.0, nil, math.NaN(), 2.0, math.Inf(1)), []string{"1", "0", "0", "0", "0"}},
+		{"standard with indicator", Col{Column: record.Column{Type: types.Float8}}, num(1.0, 3.0, nil), num(3.0, nil), []string{"1 0", "0 1"}},
+		{"constant", Col{Column: record.Column{Type: types.Float8}}, num(5.0, 5.0), num(5.0, 6.0), []string{"0", "1"}},
+		{"exact numerics", Col{Column: record.Column{Type: types.FixedNumeric(6, 2, true)}, Encoder: Plain}, column(types.FixedNumeric(6, 2, true), 150), column(types.FixedNumeric(6, 2, true), -275), []string{"-2.75"}},
+		{"variable numerics", Col{Column: record.Column{Type: types.Numeric}, Encoder: MinMax}, column(types.Numeric, number.DecimalFromInt64(10, 1), number.DecimalFromInt64(5, 0)), column(types.Numeric, number.DecimalFromInt64(3, 0), nil), []string{"0.5", "0.5"}},
+		{"max abs", Col{Column: record.Column{Type: types.Float8}, Encoder: MaxAbs}, num(-4.0, 2.0), num(2.0), []string{"0.5"}},
+		{"robust", Col{Column: record.Column{Type: types.Float8}, Encoder: Robust}, num(1.0, 2.0, 3.0, 4.0, 5.0), num(5.0, 3.0), []string{"1", "0"}},
+		{"median fill", Col{Column: record.Column{Type: types.Float8}, Encoder: Plain, Fill: FillMedian, NoIndicator: true}, num(1.0, 2.0, 9.0, nil), num(nil), []string{"2"}},
+		{"most frequent fill", Col{Column: record.Column{Type: types.Float8}, Encoder: Plain, Fill: FillMostFrequent, NoIndicator: true}, num(1.0, 9.0, 9.0, nil), num(nil), []string{"9"}},
+		{"most frequent numeric", Col{Column: record.Column{Type: types.Numeric}, Encoder: Plain, Fill: FillMostFrequent, NoIndicator: true},
 			column(types.Numeric, number.DecimalFromInt64(0, 0), number.DecimalFromInt64(0, 0), number.DecimalFromInt64(12345678, 0), nil), column(types.Numeric, nil), []string{"0"}},
-		{"one-hot", Col{Column: dataset.Column{Type: types.Text}}, text("b", "a", nil, "b"), text("a", "b", nil, "c", ""), []string{"#0", "#1", "#2", "#-1", "#-1"}},
-		{"one-hot, no NULL in training", Col{Column: dataset.Column{Type: types.Text}}, text("b", "a"), text(nil, "b"), []string{"#-1", "#1"}},
-		{"the most frequent two", Col{Column: dataset.Column{Type: types.Text}, MaxCategories: 2}, text("c", "b", "a", "c"), text("a", "b", "c", "new", nil), []string{"#0", "#2", "#1", "#2", "#-1"}},
-		{"boolean", Col{Column: dataset.Column{Type: types.Bool}}, column(types.Bool, true, false), column(types.Bool, false, true), []string{"#0", "#1"}},
-		{"ordinal", Col{Column: dataset.Column{Type: types.Text}, Encoder: Ordinal}, text("b", "a", nil), text("a", "b", "z", nil), []string{"1", "2", "0", "0"}},
-		{"buckets", Col{Column: dataset.Column{Type: types.Float8}, Encoder: Bucketize, Boundaries: []float64{0, 10}}, num(1.0, nil), num(-1.0, 0.0, 9.9, 10.0, nil), []string{"#0", "#1", "#1", "#2", "#3"}},
-		{"quantile buckets", Col{Column: dataset.Column{Type: types.Float8}, Encoder: QuantileBucketize, Buckets: 2}, num(1.0, 2.0, 3.0, 4.0), num(2.4, 2.5), []string{"#0", "#1"}},
+		{"one-hot", Col{Column: record.Column{Type: types.Text}}, text("b", "a", nil, "b"), text("a", "b", nil, "c", ""), []string{"#0", "#1", "#2", "#-1", "#-1"}},
+		{"one-hot, no NULL in training", Col{Column: record.Column{Type: types.Text}}, text("b", "a"), text(nil, "b"), []string{"#-1", "#1"}},
+		{"the most frequent two", Col{Column: record.Column{Type: types.Text}, MaxCategories: 2}, text("c", "b", "a", "c"), text("a", "b", "c", "new", nil), []string{"#0", "#2", "#1", "#2", "#-1"}},
+		{"boolean", Col{Column: record.Column{Type: types.Bool}}, column(types.Bool, true, false), column(types.Bool, false, true), []string{"#0", "#1"}},
+		{"ordinal", Col{Column: record.Column{Type: types.Text}, Encoder: Ordinal}, text("b", "a", nil), text("a", "b", "z", nil), []string{"1", "2", "0", "0"}},
+		{"buckets", Col{Column: record.Column{Type: types.Float8}, Encoder: Bucketize, Boundaries: []float64{0, 10}}, num(1.0, nil), num(-1.0, 0.0, 9.9, 10.0, nil), []string{"#0", "#1", "#1", "#2", "#3"}},
+		{"quantile buckets", Col{Column: record.Column{Type: types.Float8}, Encoder: QuantileBucketize, Buckets: 2}, num(1.0, 2.0, 3.0, 4.0), num(2.4, 2.5), []string{"#0", "#1"}},
 		// 1970-01-01 was a Thursday
-		{"timestamps", Col{Column: dataset.Column{Type: date}}, column(date, 0, 2*86400_000_000), column(date, 86400_000_000+13*3600_000_000, nil), []string{"0.5417 #0 #16 #32", "0 #-1 #-1 #-1"}},
-		{"dates", Col{Column: dataset.Column{Type: types.Date}}, column(types.Date, -1, 1), column(types.Date, -1), []string{"-1 #11 #14"}},
+		{"timestamps", Col{Column: record.Column{Type: date}}, column(date, 0, 2*86400_000_000), column(date, 86400_000_000+13*3600_000_000, nil), []string{"0.5417 #0 #16 #32", "0 #-1 #-1 #-1"}},
+		{"dates", Col{Column: record.Column{Type: types.Date}}, column(types.Date, -1, 1), column(types.Date, -1), []string{"-1 #11 #14"}},
 	} {
 		f, err := fitOne(t, c.col, c.train)
 		if err != nil {
@@ -183,7 +184,7 @@ func TestEncoders(t *testing.T) {
 }
 
 func TestDictionariesReadAsTheirTexts(t *testing.T) {
-	f, err := fitOne(t, Col{Column: dataset.Column{Type: types.Text}}, column(types.Text, "a", "b", nil))
+	f, err := fitOne(t, Col{Column: record.Column{Type: types.Text}}, column(types.Text, "a", "b", nil))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -208,11 +209,11 @@ func TestDictionariesReadAsTheirTexts(t *testing.T) {
 func TestStatisticsInAnyOrder(t *testing.T) {
 	const rows = 30000
 	r := rand.New(rand.NewPCG(1, 1))
-	cols := []Col{{Column: dataset.Column{Name: "x", Type: types.Float8}, Encoder: Standard, Role: Feature},
-		{Column: dataset.Column{Name: "q", Type: types.Float8}, Encoder: QuantileBucketize, Buckets: 7, Role: Feature},
-		{Column: dataset.Column{Name: "m", Type: types.Float4}, Encoder: Robust, Fill: FillMedian, Role: Feature},
-		{Column: dataset.Column{Name: "c", Type: types.Text}, Encoder: OneHot, MaxCategories: 5, Role: Feature},
-		{Column: dataset.Column{Name: "w", Type: types.Float8}, Role: Weight}}
+	cols := []Col{{Column: record.Column{Name: "x", Type: types.Float8}, Encoder: Standard, Role: Feature},
+		{Column: record.Column{Name: "q", Type: types.Float8}, Encoder: QuantileBucketize, Buckets: 7, Role: Feature},
+		{Column: record.Column{Name: "m", Type: types.Float4}, Encoder: Robust, Fill: FillMedian, Role: Feature},
+		{Column: record.Column{Name: "c", Type: types.Text}, Encoder: OneHot, MaxCategories: 5, Role: Feature},
+		{Column: record.Column{Name: "w", Type: types.Float8}, Role: Weight}}
 	s := &Spec{Cols: cols}
 	if err := s.Resolve(); err != nil {
 		t.Fatal(err)

@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/tributarydb/tributary/ml/canon"
-	"github.com/tributarydb/tributary/ml/dataset"
+	"github.com/tributarydb/tributary/ml/record"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -15,7 +15,7 @@ import (
 // the model.
 type Fitted struct {
 	Cols   []FitCol // the features, in the query's order
-	Label  dataset.Column
+	Label  record.Column
 	Keys   []string // the classes' keys, in the order of their values; nil for a number
 	More   []Target // the targets beside the label, once Without has separated them; not part of the canonical bytes
 	Narrow bool     // features are rounded to float32
@@ -26,7 +26,7 @@ type Fitted struct {
 
 // Target is a column that is predicted.
 type Target struct {
-	dataset.Column
+	record.Column
 	Keys []string // as Fitted.Keys
 }
 
@@ -42,7 +42,7 @@ func (f *Fitted) Aim(target int) *Fitted {
 
 // FitCol is one fitted encoder.
 type FitCol struct {
-	dataset.Column
+	record.Column
 	Encoder   Encoder
 	Center    []float64 // subtracted, by element; none means 0
 	Scale     []float64 // divided by, after the subtraction
@@ -429,7 +429,7 @@ func (f *Fitted) Encode(e *canon.E) {
 func DecodeFitted(d *canon.D) *Fitted {
 	f := &Fitted{}
 	for range d.Count(40) {
-		c := FitCol{Column: dataset.Column{Name: d.Str(), Type: d.Type()}, Encoder: Encoder(d.U8()), Center: d.F64s(), Scale: d.F64s(),
+		c := FitCol{Column: record.Column{Name: d.Str(), Type: d.Type()}, Encoder: Encoder(d.U8()), Center: d.F64s(), Scale: d.F64s(),
 			Fill: d.F64(), Indicator: d.Bool(), Cats: d.Strs(), NullSlot: d.Bool(), Bounds: d.F64s(), Dim: int(d.U32()), look: &lookup{}}
 		if c.Encoder == Auto || c.Encoder >= numEncoders || len(c.Center) != len(c.Scale) || c.Dim < 0 || c.Dim > 1<<20 ||
 			c.Dim > 0 && len(c.Center) != 0 && len(c.Center) != c.Dim {
@@ -437,7 +437,7 @@ func DecodeFitted(d *canon.D) *Fitted {
 		}
 		f.Cols = append(f.Cols, c)
 	}
-	f.Label = dataset.Column{Name: d.Str(), Type: d.Type()}
+	f.Label = record.Column{Name: d.Str(), Type: d.Type()}
 	f.Keys = d.Strs()
 	f.Narrow = d.Bool()
 	if d.OK() {

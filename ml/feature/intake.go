@@ -5,7 +5,8 @@ import (
 
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/kernel/f64"
-	"github.com/tributarydb/tributary/ml/dataset"
+	"github.com/tributarydb/tributary/ml/block"
+	"github.com/tributarydb/tributary/ml/record"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
@@ -25,9 +26,9 @@ type Intake struct {
 	class  func(i int) int32
 	truth  [][]float32 // the label's column of the batch, likewise
 	ids    classIDs
-	narrow [dataset.ViewRows]float32 // scratch: labels
-	codes  []func(i int) int32       // of the batch, by category column
-	names  []*interned               // likewise
+	narrow [record.ViewRows]float32 // scratch: labels
+	codes  []func(i int) int32      // of the batch, by category column
+	names  []*interned              // likewise
 	w      writer
 	rows   int // of the block so far
 	taken  Taken
@@ -75,14 +76,14 @@ func (s *Spec) NewIntake(later bool) *Intake {
 
 // TakenBytes is the size of a block of Start, without hashes.
 func (s *Spec) TakenBytes(rows int) int64 {
-	return dataset.UnitBytes(rows, len(s.numbers()), len(s.oneHot()), s.Narrow)
+	return block.UnitBytes(rows, len(s.numbers()), len(s.oneHot()), s.Narrow)
 }
 
 // Start returns the block that the rows that follow go to, of TakenBytes and hashes.
-func (k *Intake) Start(rows int) *dataset.Block {
-	b := dataset.NewUnit(rows, len(k.feats), len(k.cats), k.s.Narrow)
+func (k *Intake) Start(rows int) *block.Block {
+	b := block.NewUnit(rows, len(k.feats), len(k.cats), k.s.Narrow)
 	if k.later {
-		b.Hashes = make([]dataset.RowHash, rows)
+		b.Hashes = make([]block.RowHash, rows)
 	}
 	k.w.b, k.rows, k.done, k.taken = b, 0, 0, Taken{Rows: rows, counted: k.stats != nil}
 	return b
@@ -115,11 +116,11 @@ func (k *Intake) Open(b *batch.Batch) error {
 	return nil
 }
 
-// Add takes rows [from, from+n) of the batch, at most dataset.ViewRows, and no
+// Add takes rows [from, from+n) of the batch, at most record.ViewRows, and no
 // more than the block has room for.
 func (k *Intake) Add(from, n int) error {
 	for n > 0 {
-		m := min(n, dataset.ViewRows-k.rows%dataset.ViewRows) // stays within a chunk
+		m := min(n, record.ViewRows-k.rows%record.ViewRows) // stays within a chunk
 		if err := k.features(from, m); err != nil {
 			return err
 		}
@@ -132,7 +133,7 @@ func (k *Intake) Add(from, n int) error {
 		k.rows += m
 		from, n = from+m, n-m
 		switch {
-		case k.stats == nil || k.rows-k.done != dataset.ViewRows:
+		case k.stats == nil || k.rows-k.done != record.ViewRows:
 			continue
 		case k.tiled:
 			k.stats.others(k.w.b, k.done, k.rows)
@@ -149,7 +150,7 @@ func (k *Intake) features(from, n int) error {
 	b, d := k.w.b, len(k.feats)
 	at, end := k.rows, k.rows+n
 	if d > 0 && len(k.tiles) == d {
-		if k.tiled = k.stats != nil && k.stats.splits.Plain && n == dataset.ViewRows && 4*len(b.X32) >= longBlock; k.tiled {
+		if k.tiled = k.stats != nil && k.stats.splits.Plain && n == record.ViewRows && 4*len(b.X32) >= longBlock; k.tiled {
 			if !k.stats.tile(b, at, k.tiles, from) {
 				return k.notFinite(from, n)
 			}

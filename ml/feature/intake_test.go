@@ -13,7 +13,7 @@ import (
 
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/ml/canon"
-	"github.com/tributarydb/tributary/ml/dataset"
+	"github.com/tributarydb/tributary/ml/record"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -58,8 +58,8 @@ func TestCategoriesAreNumberedOnce(t *testing.T) {
 		data := array.NewDataWithDictionary(types.DictArrow, n, idx.Data().Buffers(), idx.NullN(), 0, dict.Data().(*array.Data))
 		return array.NewDictionaryData(data), want
 	}
-	s := &Spec{Cols: []Col{{Column: dataset.Column{Name: "a", Type: types.Text}, Role: Feature}, {Column: dataset.Column{Name: "x", Type: types.Float8}, Role: Feature},
-		{Column: dataset.Column{Name: "b", Type: types.Text}, Role: Feature}}}
+	s := &Spec{Cols: []Col{{Column: record.Column{Name: "a", Type: types.Text}, Role: Feature}, {Column: record.Column{Name: "x", Type: types.Float8}, Role: Feature},
+		{Column: record.Column{Name: "b", Type: types.Text}, Role: Feature}}}
 	if err := s.Resolve(); err != nil || !s.TakesIn() {
 		t.Fatal(err, s.TakesIn())
 	}
@@ -115,7 +115,7 @@ func TestLongBlocksAreTheSame(t *testing.T) {
 		if j == d {
 			role = Label
 		}
-		s.Cols = append(s.Cols, Col{Column: dataset.Column{Name: fmt.Sprint("x", j), Type: types.Float4}, Role: role, Encoder: Plain})
+		s.Cols = append(s.Cols, Col{Column: record.Column{Name: fmt.Sprint("x", j), Type: types.Float4}, Role: role, Encoder: Plain})
 		vals[j] = make([]float32, rows)
 		for i := range vals[j] {
 			if vals[j][i] = float32(r.NormFloat64() * 100); r.IntN(9) == 0 {
@@ -137,9 +137,9 @@ func TestLongBlocksAreTheSame(t *testing.T) {
 			n := min(size, rows-from)
 			b := k.Start(n)
 			for at := 0; at < n; {
-				m := min(n-at, dataset.ViewRows)
+				m := min(n-at, record.ViewRows)
 				if r.IntN(4) == 0 {
-					m = min(m, 1+r.IntN(dataset.ViewRows))
+					m = min(m, 1+r.IntN(record.ViewRows))
 				}
 				if err := k.Add(from+at, m); err != nil {
 					t.Fatal(err)

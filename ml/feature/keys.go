@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/tributarydb/tributary/ml/dataset"
+	"github.com/tributarydb/tributary/ml/record"
 	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -41,7 +41,7 @@ func keyNumber(t types.Type, key []byte) float64 {
 		case t.OID == types.Float8OID:
 			return math.Float64frombits(le.Uint64(key))
 		case t.IsFixed():
-			return dataset.FixedFloat(int64(le.Uint64(key)), t.Scale)
+			return record.FixedFloat(int64(le.Uint64(key)), t.Scale)
 		case t.OID == types.Int8OID:
 			return float64(int64(le.Uint64(key)))
 		}

@@ -8,7 +8,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/array"
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
-	"github.com/tributarydb/tributary/ml/dataset"
+	"github.com/tributarydb/tributary/ml/record"
 	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
@@ -17,7 +17,7 @@ import (
 // TestArraysOfAnotherLength: an array to predict has the length of those of training.
 func TestArraysOfAnotherLength(t *testing.T) {
 	typ, _ := types.ArrayOf(types.Float8)
-	f := &Fitted{Cols: []FitCol{{Column: dataset.Column{Name: "v", Type: typ}, Encoder: PlainArray, Dim: 2}}, Dense: 2}
+	f := &Fitted{Cols: []FitCol{{Column: record.Column{Name: "v", Type: typ}, Encoder: PlainArray, Dim: 2}}, Dense: 2}
 	for _, c := range []struct {
 		length int
 		code   pgerr.Code
@@ -46,7 +46,7 @@ func TestNumbersOfAnotherType(t *testing.T) {
 		types.FixedNumeric(6, 1, true):   {"\x0a\x00\x00\x00\x00\x00\x00\x00", "\x14\x00\x00\x00\x00\x00\x00\x00"},
 		{OID: types.NumericOID, Mod: -1}: {string(number.DecimalFromInt64(1, 0).AppendBinary(nil)), string(number.DecimalFromInt64(2, 0).AppendBinary(nil))},
 	} {
-		col := dataset.Column{Name: "n", Type: typ}
+		col := record.Column{Name: "n", Type: typ}
 		f := &Fitted{Cols: []FitCol{{Column: col, Encoder: Plain, Fill: 7}, {Column: col, Encoder: OneHot, Cats: keys}}, Dense: 1, Codes: 1, OneHot: 2}
 		got, err := f.EncodeColumns([]arrow.Array{arr, arr}, len(vals))
 		if err != nil {

@@ -1,6 +1,6 @@
 package feature
 
-import "github.com/tributarydb/tributary/ml/dataset"
+import "github.com/tributarydb/tributary/ml/block"
 
 // Ranges are the least and greatest values in the blocks of training rows, by dense
 // column and of the labels. Zeros are positive.
@@ -50,7 +50,7 @@ func (r *Ranges) add(c *FitCol, cs *ColStats, narrow bool) bool {
 	if c.Indicator || cs.Nulls > 0 || cs.Number == nil || cs.Number.N == 0 {
 		return false
 	}
-	b := dataset.NewBlock(2, 1, 0, narrow)
+	b := block.New(2, 1, 0, narrow)
 	b.Set(0, 0, cs.Number.Min)
 	b.Set(1, 0, cs.Number.Max)
 	if len(c.Center) > 0 {

@@ -2,7 +2,7 @@ package feature
 
 import (
 	"github.com/tributarydb/tributary/ml/canon"
-	"github.com/tributarydb/tributary/ml/dataset"
+	"github.com/tributarydb/tributary/ml/record"
 	"github.com/tributarydb/tributary/sql/lex"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
@@ -60,7 +60,7 @@ const DefaultCategories = 1000
 
 // Col is a column of the training query with its role and encoder.
 type Col struct {
-	dataset.Column
+	record.Column
 	Role          Role
 	Encoder       Encoder
 	Fill          Fill
@@ -94,8 +94,8 @@ type Spec struct {
 }
 
 // Columns are the columns of the dataset.
-func (s *Spec) Columns() []dataset.Column {
-	out := make([]dataset.Column, len(s.Cols))
+func (s *Spec) Columns() []record.Column {
+	out := make([]record.Column, len(s.Cols))
 	for i, c := range s.Cols {
 		out[i] = c.Column
 	}
@@ -321,7 +321,7 @@ func (s *Spec) Encode(e *canon.E) {
 func DecodeSpec(d *canon.D) *Spec {
 	s := &Spec{}
 	for range d.Count(20) {
-		c := Col{Column: dataset.Column{Name: d.Str(), Type: d.Type()}, Role: Role(d.U8()), Encoder: Encoder(d.U8()), Fill: Fill(d.U8()),
+		c := Col{Column: record.Column{Name: d.Str(), Type: d.Type()}, Role: Role(d.U8()), Encoder: Encoder(d.U8()), Fill: Fill(d.U8()),
 			NoIndicator: d.Bool(), MaxCategories: int(d.U32()), Boundaries: d.F64s(), Buckets: int(d.U32()), Target: d.Bool()}
 		if c.Role > Split || c.Encoder >= numEncoders || c.Fill > FillMostFrequent {
 			d.Fail()

@@ -6,12 +6,13 @@ import (
 	"unsafe"
 
 	"github.com/tributarydb/tributary/exec/kernel/f64"
-	"github.com/tributarydb/tributary/ml/dataset"
+	"github.com/tributarydb/tributary/ml/block"
+	"github.com/tributarydb/tributary/ml/record"
 )
 
 // CollectTaken returns the statistics of the rows of an Intake's block that are not
 // held out. They are empty where a later block's include them.
-func (s *Spec) CollectTaken(b *dataset.Block, t *Taken) (*Stats, error) {
+func (s *Spec) CollectTaken(b *block.Block, t *Taken) (*Stats, error) {
 	if t.counted {
 		st := t.stats
 		if t.stats = nil; st == nil { // the caller merges other statistics into it
@@ -23,13 +24,13 @@ func (s *Spec) CollectTaken(b *dataset.Block, t *Taken) (*Stats, error) {
 }
 
 // CollectRows returns the statistics of some rows of such a block.
-func (s *Spec) CollectRows(b *dataset.Block, t *Taken, rows []int32) (*Stats, error) {
+func (s *Spec) CollectRows(b *block.Block, t *Taken, rows []int32) (*Stats, error) {
 	return s.collectRows(b, t, rows, nil)
 }
 
-func (s *Spec) collectRows(b *dataset.Block, t *Taken, rows, held []int32) (*Stats, error) {
+func (s *Spec) collectRows(b *block.Block, t *Taken, rows, held []int32) (*Stats, error) {
 	k := s.newBlockStats()
-	scratch := dataset.NewBlock(chunkRows, b.Dense, b.Codes, s.Narrow)
+	scratch := block.New(chunkRows, b.Dense, b.Codes, s.Narrow)
 	for from := 0; from < len(rows); from += chunkRows {
 		n := min(chunkRows, len(rows)-from)
 		b.Pick(scratch, rows[from:from+n])
@@ -81,17 +82,17 @@ func (s *Spec) newBlockStats() *blockStats {
 
 // add adds rows [from, to) of b, at most f64.SplitRows from a multiple of the
 // lanes on.
-func (k *blockStats) add(b *dataset.Block, from, to int) {
+func (k *blockStats) add(b *block.Block, from, to int) {
 	k.features(b, from, to)
 	k.others(b, from, to)
 }
 
-// tile writes rows [at, at+dataset.ViewRows) of b, as tiles, from rows of columns from row from on,
+// tile writes rows [at, at+record.ViewRows) of b, as tiles, from rows of columns from row from on,
 // with stores that bypass the caches, and adds the features' statistics; others must be called for
 // the rest. finite is false if a value is not finite.
-func (k *blockStats) tile(b *dataset.Block, at int, cols [][]float32, from int) (finite bool) {
-	d, to := len(cols), at+dataset.ViewRows
-	low, high, sums, ok, finite := k.splits.Tile32(b.X32[at*d:to*d], cols, from, dataset.ViewRows/f64.Lanes)
+func (k *blockStats) tile(b *block.Block, at int, cols [][]float32, from int) (finite bool) {
+	d, to := len(cols), at+record.ViewRows
+	low, high, sums, ok, finite := k.splits.Tile32(b.X32[at*d:to*d], cols, from, record.ViewRows/f64.Lanes)
 	if finite {
 		k.parts(b, at, to, to, low, high, sums, ok)
 	}
@@ -99,7 +100,7 @@ func (k *blockStats) tile(b *dataset.Block, at int, cols [][]float32, from int) 
 }
 
 // others adds the statistics of rows [from, to) except those of numeric features.
-func (k *blockStats) others(b *dataset.Block, from, to int) {
+func (k *blockStats) others(b *block.Block, from, to int) {
 	k.rows += to - from
 	for j, c := range k.cats {
 		for i := from; i < to; i++ {
@@ -141,7 +142,7 @@ func (k *blockStats) targets(y []float64) {
 
 // features adds the numeric features of rows [from, to), those of whole tiles
 // together where the magnitudes allow it, and returns how many are NaN.
-func (k *blockStats) features(b *dataset.Block, from, to int) (nans int) {
+func (k *blockStats) features(b *block.Block, from, to int) (nans int) {
 	if len(k.feats) == 0 {
 		return 0
 	}
@@ -152,7 +153,7 @@ func (k *blockStats) features(b *dataset.Block, from, to int) (nans int) {
 
 // parts adds the numeric features of rows [from, to); the bounds and split sums of those before
 // whole are given.
-func (k *blockStats) parts(b *dataset.Block, from, whole, to int, low, high, sums []float64, ok []bool) (nans int) {
+func (k *blockStats) parts(b *block.Block, from, whole, to int, low, high, sums []float64, ok []bool) (nans int) {
 	for j, c := range k.feats {
 		col, rest := &k.cols[c], from
 		if whole > from && ok[j] {
@@ -191,7 +192,7 @@ func (k *blockStats) finish(t *Taken) (*Stats, error) {
 
 // FinishTaken makes a block of rows as they came the block to train on, where
 // FinishesTaken. With class weights the block has its OwnWeights.
-func (f *Fitted) FinishTaken(b *dataset.Block, t *Taken, classWeights []float64) {
+func (f *Fitted) FinishTaken(b *block.Block, t *Taken, classWeights []float64) {
 	f.standardize(b)
 	b.Hashes = nil
 	f.recode(b, b, nil, t)
@@ -200,7 +201,7 @@ func (f *Fitted) FinishTaken(b *dataset.Block, t *Taken, classWeights []float64)
 
 // recode writes to dst the model's numbers of the categories of src's rows; rows nil
 // means all.
-func (f *Fitted) recode(dst, src *dataset.Block, rows []int32, t *Taken) {
+func (f *Fitted) recode(dst, src *block.Block, rows []int32, t *Taken) {
 	oneHot, j := int32(0), 0
 	for i := range f.Cols {
 		c := &f.Cols[i]
@@ -240,16 +241,16 @@ func (t *Taken) numbers(j int, find func(key []byte) int32) func(code int32) int
 	}
 }
 
-func (f *Fitted) standardize(b *dataset.Block) {
+func (f *Fitted) standardize(b *block.Block) {
 	if center, inv, plain := f.scales(); !plain {
 		b.Standardize(center, inv)
 	}
 }
 
 // EncodeTaken makes a block of the rows to train on, or of those held out.
-func (f *Fitted) EncodeTaken(b *dataset.Block, t *Taken, held bool, classWeights []float64) *dataset.Block {
+func (f *Fitted) EncodeTaken(b *block.Block, t *Taken, held bool, classWeights []float64) *block.Block {
 	rows := t.part(held)
-	out := dataset.NewBlock(len(rows), f.Dense, f.Codes, f.Narrow)
+	out := block.New(len(rows), f.Dense, f.Codes, f.Narrow)
 	if f.changesValues(b, t) {
 		b.Pick(out, rows)
 		f.standardize(out)
@@ -276,7 +277,7 @@ func (f *Fitted) EncodeTaken(b *dataset.Block, t *Taken, held bool, classWeights
 
 // classes replaces labels by the numbers of the model's classes, and sets the rows'
 // weights.
-func (f *Fitted) classes(b *dataset.Block, t *Taken, classWeights []float64) {
+func (f *Fitted) classes(b *block.Block, t *Taken, classWeights []float64) {
 	if f.Keys == nil {
 		return
 	}
@@ -294,13 +295,13 @@ func (f *Fitted) classes(b *dataset.Block, t *Taken, classWeights []float64) {
 }
 
 // FinishesTaken reports whether the block can be encoded in place.
-func (f *Fitted) FinishesTaken(b *dataset.Block, t *Taken) bool {
+func (f *Fitted) FinishesTaken(b *block.Block, t *Taken) bool {
 	return t.Held == nil && f.changesValues(b, t)
 }
 
 // changesValues reports whether each encoder maps one number to one number, or one
 // category to one code.
-func (f *Fitted) changesValues(b *dataset.Block, t *Taken) bool {
+func (f *Fitted) changesValues(b *block.Block, t *Taken) bool {
 	if f.Codes != b.Codes || f.Dense != b.Dense || len(f.Cols) != b.Dense+b.Codes {
 		return false
 	}
@@ -328,7 +329,7 @@ func (t *Taken) Parts() (train, held int) {
 // takenRows is a source over the rows of an Intake's block. Its columns are the numbers,
 // then the codes.
 type takenRows struct {
-	b    *dataset.Block
+	b    *block.Block
 	rows []int32
 	t    *Taken
 }

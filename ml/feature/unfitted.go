@@ -3,7 +3,8 @@ package feature
 import (
 	"context"
 
-	"github.com/tributarydb/tributary/ml/dataset"
+	"github.com/tributarydb/tributary/ml/block"
+	"github.com/tributarydb/tributary/ml/record"
 )
 
 // Unfitted is a leaf's block before the encoders are fitted: the features are raw
@@ -16,7 +17,7 @@ type Unfitted struct {
 
 // UnfittedBlock is one of a leaf's unfitted blocks.
 type UnfittedBlock struct {
-	b      *dataset.Block
+	b      *block.Block
 	labels bool     // Y holds labels; else they are still to be read
 	keys   []string // what the numbers of Y mean, for classes
 }
@@ -54,7 +55,7 @@ func (s *Spec) plain() bool {
 // UnfittedBytes is the size of an unfitted block of so many rows.
 func (s *Spec) UnfittedBytes(train, held int) int64 {
 	n, codes := len(s.numbers()), len(s.oneHot())
-	return dataset.BlockBytes(train, n, codes, s.Narrow) + dataset.BlockBytes(held, n, codes, s.Narrow)
+	return block.Bytes(train, n, codes, s.Narrow) + block.Bytes(held, n, codes, s.Narrow)
 }
 
 // numbers are the features of a plain Spec that are numbers.
@@ -75,7 +76,7 @@ func (s *Spec) featuresBy(is func(Encoder) bool) (cols []int) {
 // unfittedReader makes the unfitted block of a view and its statistics.
 type unfittedReader struct {
 	s        *Spec
-	v        *dataset.View
+	v        *record.View
 	out      *UnfittedBlock
 	features []int
 	run      bool // features are contiguous and can be read tile by tile
@@ -88,9 +89,9 @@ type unfittedReader struct {
 
 // unfitted returns the same statistics as collect, and the unfitted block. d is nil
 // where the rows have a NULL or an error, which only collect handles.
-func (s *Spec) unfitted(ctx context.Context, v *dataset.View) (st *Stats, d *UnfittedBlock, err error) {
+func (s *Spec) unfitted(ctx context.Context, v *record.View) (st *Stats, d *UnfittedBlock, err error) {
 	k := &unfittedReader{s: s, v: v, features: s.numbers(), cols: s.collectors(v.Rows)}
-	k.out = &UnfittedBlock{b: dataset.NewBlock(v.Rows, len(k.features), 0, s.Narrow)}
+	k.out = &UnfittedBlock{b: block.New(v.Rows, len(k.features), 0, s.Narrow)}
 	k.run = s.Narrow && v.Layout().Run(k.features)
 	k.w.b, k.sums = k.out.b, s.newBlockStats()
 	if c := s.LabelCol(); c >= 0 {
@@ -230,7 +231,7 @@ func (f *Fitted) Finishes(d *Unfitted) bool {
 
 // Finish encodes an unfitted block in place; the result is equal to EncodeLeaf of the
 // same rows, v. f.Finishes must hold.
-func (f *Fitted) Finish(s *Spec, d *UnfittedBlock, v *dataset.View, classWeights []float64) *dataset.Block {
+func (f *Fitted) Finish(s *Spec, d *UnfittedBlock, v *record.View, classWeights []float64) *block.Block {
 	b := d.b
 	if center, inv, plain := f.scales(); !plain {
 		b.Standardize(center, inv)

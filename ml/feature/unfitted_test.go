@@ -14,8 +14,9 @@ import (
 
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/mem"
+	"github.com/tributarydb/tributary/ml/block"
 	"github.com/tributarydb/tributary/ml/canon"
-	"github.com/tributarydb/tributary/ml/dataset"
+	"github.com/tributarydb/tributary/ml/record"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -61,13 +62,13 @@ func TestUnfittedAreTheBlocks(t *testing.T) {
 		if s.Classes {
 			label = pick(types.Int4, types.Text, types.Bool, types.Int2)
 		}
-		s.Cols = append(s.Cols, Col{Column: dataset.Column{Name: "y", Type: label}, Role: Label})
+		s.Cols = append(s.Cols, Col{Column: record.Column{Name: "y", Type: label}, Role: Label})
 		if r.IntN(4) == 0 {
-			s.Cols = append(s.Cols, Col{Column: dataset.Column{Name: "w", Type: types.Int4}, Role: Weight})
+			s.Cols = append(s.Cols, Col{Column: record.Column{Name: "w", Type: types.Int4}, Role: Weight})
 		}
 		mixed := r.IntN(3) == 0
 		for i := range 1 + r.IntN(20) {
-			c := Col{Column: dataset.Column{Name: fmt.Sprint("x", i), Type: types.Float4}, Role: Feature, NoIndicator: i%2 == 0}
+			c := Col{Column: record.Column{Name: fmt.Sprint("x", i), Type: types.Float4}, Role: Feature, NoIndicator: i%2 == 0}
 			if mixed {
 				c.Type = pick(types.Float4, types.Float8, types.Int2, types.Int4)
 			}
@@ -102,18 +103,18 @@ func TestUnfittedAreTheBlocks(t *testing.T) {
 			}
 			cols[i] = randomColumn(r, c.Type, n, classes, some)
 		}
-		layout, err := dataset.NewLayout(s.Columns())
+		layout, err := record.NewLayout(s.Columns())
 		if err != nil {
 			t.Fatal(err)
 		}
-		store := dataset.NewStore(layout, dataset.Config{Pool: mem.NewPool("t", 0), Temp: t.TempDir(), Seed: 3, Copies: true})
+		store := record.NewStore(layout, record.Config{Pool: mem.NewPool("t", 0), Temp: t.TempDir(), Seed: 3, Copies: true})
 		if err := store.Add(ctx, batch.New(cols, n)); err != nil {
 			t.Fatal(err)
 		}
 		if err := store.Finish(); err != nil {
 			t.Fatal(err)
 		}
-		leaf, err := store.MakeLeaf(ctx, 0, dataset.Buckets)
+		leaf, err := store.MakeLeaf(ctx, 0, block.Buckets)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -149,7 +150,7 @@ func TestUnfittedAreTheBlocks(t *testing.T) {
 			}
 		}
 		train, held := v.Split()
-		for i, part := range []*dataset.View{train, held} {
+		for i, part := range []*record.View{train, held} {
 			if part.Rows == 0 {
 				continue
 			}

@@ -4,8 +4,8 @@ import (
 	"math"
 
 	"github.com/tributarydb/tributary/exec/kernel/f64"
+	"github.com/tributarydb/tributary/ml/block"
 	"github.com/tributarydb/tributary/ml/canon"
-	"github.com/tributarydb/tributary/ml/dataset"
 	"github.com/tributarydb/tributary/ml/feature"
 )
 
@@ -35,7 +35,7 @@ func BoundsOf(r *feature.Ranges) *Bounds { return &Bounds{Low: r.Low, High: r.Hi
 func BoundsBytes(dense int) int64 { return 160 * int64(dense+1) }
 
 // Add takes n rows of a block, from a tile on.
-func (o *Bounds) Add(b *dataset.Block, from, n int) {
+func (o *Bounds) Add(b *block.Block, from, n int) {
 	plain := true // no row is left out
 	for _, w := range b.W[from : from+n] {
 		plain = plain && w > 0

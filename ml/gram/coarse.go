@@ -2,7 +2,7 @@ package gram
 
 import (
 	"github.com/tributarydb/tributary/exec/kernel/f64"
-	"github.com/tributarydb/tributary/ml/dataset"
+	"github.com/tributarydb/tributary/ml/block"
 )
 
 // CoarseScale is what a column's scale is multiplied by for coarse products: values are
@@ -43,7 +43,7 @@ func NewCoarse(c *Columns) *Coarse {
 }
 
 // Add takes n rows of a block, from a tile on, those that fill up the last tile aside.
-func (k *Coarse) Add(b *dataset.Block, from, n int) {
+func (k *Coarse) Add(b *block.Block, from, n int) {
 	rows := min(n, b.Rows-from)
 	if b.X32 != nil {
 		f64.CoarsePack(k.pack, b.X32[from*b.Dense:(from+n)*b.Dense], k.shift, k.scale, rows)

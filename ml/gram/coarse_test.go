@@ -29,7 +29,7 @@ func TestCoarse(t *testing.T) {
 			}
 		}
 		bounds := NewBounds(dense)
-		whole := block(rows, dense, narrow)
+		whole := blockOf(rows, dense, narrow)
 		bounds.Add(whole, 0, whole.Padded())
 		bounds.Fold()
 		c, ok := Fit(bounds, 0, true)
@@ -39,7 +39,7 @@ func TestCoarse(t *testing.T) {
 		var got Sums
 		for left := rows; len(left) > 0; {
 			n := min(len(left), 1+r.IntN(len(rows)))
-			b, k := block(left[:n], dense, narrow), NewCoarse(&c)
+			b, k := blockOf(left[:n], dense, narrow), NewCoarse(&c)
 			for at := 0; at < b.Padded(); at += f64.FixedRows {
 				k.Add(b, at, min(f64.FixedRows, b.Padded()-at))
 			}

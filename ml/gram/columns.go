@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"github.com/tributarydb/tributary/exec/kernel/f64"
+	"github.com/tributarydb/tributary/ml/block"
 	"github.com/tributarydb/tributary/ml/canon"
-	"github.com/tributarydb/tributary/ml/dataset"
 )
 
 // Columns says how a block's columns, its dense ones and its slots, become
@@ -59,7 +59,7 @@ func DecodeColumns(d *canon.D) Columns {
 
 // Pack makes factors of n rows of a block, from a tile on: of its columns, and
 // then a column of ½. Columns of dst lie f64.FixedStride apart.
-func (c *Columns) Pack(dst []float64, b *dataset.Block, from, n int) {
+func (c *Columns) Pack(dst []float64, b *block.Block, from, n int) {
 	if b.X32 != nil {
 		f64.FixedPack(dst, b.X32[from*b.Dense:(from+n)*b.Dense], c.Shift[:b.Dense], c.Scale[:b.Dense])
 	} else {
@@ -94,7 +94,7 @@ func (c *Columns) slot(j int, v float64) float64 {
 // Shares converts the weights of n rows of a block to the shares that ScaleRows takes.
 // Where all of them are 1, which is known or checked many at a time, nothing is
 // written.
-func (c *Columns) Shares(dst []float64, b *dataset.Block, from, n int) (plain, whole bool) {
+func (c *Columns) Shares(dst []float64, b *block.Block, from, n int) (plain, whole bool) {
 	if c.Unit == 1 && from+n <= b.Rows && b.Unit() {
 		return true, true
 	}

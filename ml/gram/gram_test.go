@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/tributarydb/tributary/exec/kernel/f64"
+	"github.com/tributarydb/tributary/ml/block"
 	"github.com/tributarydb/tributary/ml/canon"
-	"github.com/tributarydb/tributary/ml/dataset"
 )
 
 // row has numbers, a category of three or none, and a weight.
@@ -18,8 +18,8 @@ type row struct {
 	w    float64
 }
 
-func block(rows []row, dense int, narrow bool) *dataset.Block {
-	b := dataset.NewBlock(len(rows), dense, 1, narrow)
+func blockOf(rows []row, dense int, narrow bool) *block.Block {
+	b := block.New(len(rows), dense, 1, narrow)
 	for i, r := range rows {
 		tile, l := i/f64.Lanes, i%f64.Lanes
 		for j, v := range r.x {
@@ -38,10 +38,10 @@ func block(rows []row, dense int, narrow bool) *dataset.Block {
 // one-hot categories, over blocks that the rows are randomly cut into.
 func total(t *testing.T, r *rand.Rand, rows []row, dense int, narrow, center bool) (Columns, Sums) {
 	t.Helper()
-	var blocks []*dataset.Block
+	var blocks []*block.Block
 	for len(rows) > 0 {
 		n := min(1+r.IntN(700), len(rows))
-		blocks = append(blocks, block(rows[:n], dense, narrow))
+		blocks = append(blocks, blockOf(rows[:n], dense, narrow))
 		rows = rows[n:]
 	}
 	bounds := NewBounds(dense)
@@ -172,7 +172,7 @@ func TestShares(t *testing.T) {
 					w[odd] = other
 				}
 				same := odd == n && n%f64.Lanes == 0
-				plain, whole := c.Shares(got, &dataset.Block{Rows: n, W: w}, 0, n)
+				plain, whole := c.Shares(got, &block.Block{Rows: n, W: w}, 0, n)
 				if wantPlain := odd == n || other == 0; plain != wantPlain || whole != same {
 					t.Fatalf("%v: plain %v, want %v; whole %v, want %v", w, plain, wantPlain, whole, same)
 				}
@@ -186,7 +186,7 @@ func TestShares(t *testing.T) {
 	}
 	c.Unit = 1
 	for _, n := range []int{f64.Lanes, 5} { // the last tile is not full
-		b := dataset.NewUnit(n, 0, 0, true)
+		b := block.NewUnit(n, 0, 0, true)
 		if plain, whole := c.Shares(make([]float64, f64.Lanes), b, 0, b.Padded()); !plain || whole != (n == f64.Lanes) {
 			t.Errorf("%d rows that are known to weigh 1: plain %v, whole %v", n, plain, whole)
 		}

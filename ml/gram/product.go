@@ -28,7 +28,7 @@ func NewProduct(rows, cols int, upper bool) *Product {
 func ProductBytes(rows, cols int) int64 { return 32 * int64(padded(rows)) * int64(padded(cols)) }
 
 // Add adds the products of n rows. Next is what the next rows' factors will be made of,
-// nil where that is not known (dataset.Block.Ahead).
+// nil where that is not known (block.Block.Ahead).
 func (p *Product) Add(a, b []float64, n int, next []byte) {
 	p.sums.Room(full / (f64.FixedChunks / 2))
 	f64.AddFixed(p.sums.Low, padded(p.cols), a, b, p.rows, p.cols, n, p.upper, next)

@@ -4,7 +4,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/tributarydb/tributary/ml/dataset"
+	"github.com/tributarydb/tributary/ml/block"
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/family/familytest"
 )
@@ -32,7 +32,7 @@ func BenchmarkTrain(b *testing.B) {
 				}
 				data.X = append(data.X, x)
 			}
-			var blocks []*dataset.Block
+			var blocks []*block.Block
 			const size = 32768
 			for i := 0; i < n; i += size {
 				rows := make([]int, 0, size)

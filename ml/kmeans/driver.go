@@ -4,8 +4,8 @@ import (
 	"math"
 
 	"github.com/tributarydb/tributary/exec/kernel/f64"
+	"github.com/tributarydb/tributary/ml/block"
 	"github.com/tributarydb/tributary/ml/canon"
-	"github.com/tributarydb/tributary/ml/dataset"
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/feature"
 	"github.com/tributarydb/tributary/ml/optim"
@@ -110,7 +110,7 @@ func (d *driver) given() error {
 }
 
 // rows returns the coordinates of a block's rows.
-func rows(b *dataset.Block, oneHot int) []float64 {
+func rows(b *block.Block, oneHot int) []float64 {
 	g := newGroup(b.Dense, b.Codes)
 	n := b.Dense + oneHot
 	out := make([]float64, b.Rows*n)

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/tributarydb/tributary/exec/kernel/f64"
-	"github.com/tributarydb/tributary/ml/dataset"
+	"github.com/tributarydb/tributary/ml/block"
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/gram"
 )
@@ -21,7 +21,7 @@ type pass struct {
 	out   *partial
 	seen  int64 // see worker
 	held  int64
-	work  func(b *dataset.Block, st *state, held bool)
+	work  func(b *block.Block, st *state, held bool)
 	begin []float64 // scratch: the numbers rows are drawn by
 	x32   []float32 // scratch: tiles
 	minus []int64   // scratch: what is taken from no point
@@ -91,7 +91,7 @@ const (
 func keeps(op uint8) bool { return op == opDraw || op == opWeights || op == opAssign }
 
 // Add implements family.Pass.
-func (p *pass) Add(ctx context.Context, r family.Rows, b *dataset.Block) error {
+func (p *pass) Add(ctx context.Context, r family.Rows, b *block.Block) error {
 	if p.op == opBounds {
 		p.bounds(r, b)
 		return nil
@@ -152,7 +152,7 @@ func (p *pass) Add(ctx context.Context, r family.Rows, b *dataset.Block) error {
 }
 
 // take adds the rows of a tile that have weight to a group.
-func (p *pass) take(b *dataset.Block, tile, to int, old int32) {
+func (p *pass) take(b *block.Block, tile, to int, old int32) {
 	g := p.whole
 	if to-tile < f64.Lanes {
 		g = p.loose
@@ -175,14 +175,14 @@ func (p *pass) take(b *dataset.Block, tile, to int, old int32) {
 
 // even reports whether the group is whole tiles of rows of weight 1 without one-hot columns,
 // whose sums need no multiplication.
-func (p *pass) even(b *dataset.Block) bool {
+func (p *pass) even(b *block.Block) bool {
 	return p.g == p.whole && p.g.codes == 0 && p.p.body.Grid.Unit == 1 && b.Unit()
 }
 
 // bounds records the greatest magnitudes in rows of positive weight: of each
 // column or, of held-out rows, of all columns together. The padding rows of the
 // last tile have weight 0.
-func (p *pass) bounds(r family.Rows, b *dataset.Block) {
+func (p *pass) bounds(r family.Rows, b *block.Block) {
 	o := gram.NewBounds(b.Dense)
 	for i, to := r.From, min((r.To+f64.Lanes-1)&^(f64.Lanes-1), b.Padded()); i < to; i += f64.FixedRows {
 		o.Add(b, i, min(f64.FixedRows, to-i))
@@ -205,7 +205,7 @@ func (p *pass) bounds(r family.Rows, b *dataset.Block) {
 
 // add adds row i of the group to the sums of point to, and takes it from those of
 // point from, unless that is negative.
-func (p *pass) add(b *dataset.Block, i, to, from int) {
+func (p *pass) add(b *block.Block, i, to, from int) {
 	g, grid := p.g, &p.p.body.Grid
 	_, _, oneHot := p.w.shape()
 	d := g.dense + oneHot
@@ -246,7 +246,7 @@ func (p *pass) add(b *dataset.Block, i, to, from int) {
 
 // first sums all rows up, and their squares, and draws by their number alone, if
 // any are to be drawn.
-func (p *pass) first(b *dataset.Block, _ *state, _ bool) {
+func (p *pass) first(b *block.Block, _ *state, _ bool) {
 	g, body := p.g, p.p.body
 	if body.Draw > 0 {
 		g.chances(body.Salt, p.begin)

@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"github.com/tributarydb/tributary/exec/kernel/f64"
-	"github.com/tributarydb/tributary/ml/dataset"
+	"github.com/tributarydb/tributary/ml/block"
 )
 
 // points are centroids or candidates in the layout from which distances are
@@ -98,7 +98,7 @@ func (g *group) row(i int) []float64 {
 
 // load copies the rows out of the block. The last tile is padded with copies of
 // the last row.
-func (g *group) load(b *dataset.Block) {
+func (g *group) load(b *block.Block) {
 	for t := 0; t < len(g.rows); t += f64.Lanes {
 		rows := g.rows[t:min(t+f64.Lanes, len(g.rows))]
 		x := g.x[t*g.dense:][:g.dense*f64.Lanes]

@@ -4,8 +4,8 @@ import (
 	"math"
 
 	"github.com/tributarydb/tributary/exec/kernel/f64"
+	"github.com/tributarydb/tributary/ml/block"
 	"github.com/tributarydb/tributary/ml/canon"
-	"github.com/tributarydb/tributary/ml/dataset"
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/feature"
 	"github.com/tributarydb/tributary/sql/types"
@@ -45,7 +45,7 @@ func (p *predictor) Bytes() int64 {
 }
 
 // Score implements family.Predictor.
-func (p *predictor) Score(b *dataset.Block) *family.Scores {
+func (p *predictor) Score(b *block.Block) *family.Scores {
 	s := &family.Scores{Rows: b.Rows, Label: make([]int32, b.Rows), Extra: [][]float64{make([]float64, b.Rows)}}
 	g := newGroup(b.Dense, b.Codes)
 	for i := 0; i < b.Rows; i += g.size {

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/tributarydb/tributary/exec/kernel/f64"
-	"github.com/tributarydb/tributary/ml/dataset"
+	"github.com/tributarydb/tributary/ml/block"
 )
 
 // reach sets best and at of a group's rows to the nearest of all points. Where
@@ -48,7 +48,7 @@ func (p *pass) reach(st *state) {
 }
 
 // draw draws rows with the squares of their distances as weights.
-func (p *pass) draw(_ *dataset.Block, st *state, _ bool) {
+func (p *pass) draw(_ *block.Block, st *state, _ bool) {
 	g := p.g
 	p.reach(st)
 	g.chances(p.p.body.Salt, p.begin)
@@ -63,7 +63,7 @@ func (p *pass) draw(_ *dataset.Block, st *state, _ bool) {
 }
 
 // weights sums the weight of the rows nearest to each point.
-func (p *pass) weights(b *dataset.Block, st *state, _ bool) {
+func (p *pass) weights(b *block.Block, st *state, _ bool) {
 	p.reach(st)
 	for i, r := range p.g.rows {
 		p.out.Weights[p.g.at[i]] += whole(b.W[r] * p.p.body.Grid.Weight)
@@ -86,7 +86,7 @@ func (p *pass) quickly(st *state, row int) bool {
 
 // stay adds to a group those rows of some tiles that distances in float32, with
 // the bound on their error, do not show to stay in their cluster.
-func (p *pass) stay(b *dataset.Block, st *state, row int) {
+func (p *pass) stay(b *block.Block, st *state, row int) {
 	const n = quickTiles * f64.Lanes
 	x := b.X32
 	if x != nil {
@@ -182,7 +182,7 @@ func (p *pass) hold(st *state, tile, to int) {
 
 // assign finds the nearest centroid of a group's rows, and updates the sums by
 // those that moved.
-func (p *pass) assign(b *dataset.Block, st *state, _ bool) {
+func (p *pass) assign(b *block.Block, st *state, _ bool) {
 	s, g := p.p, p.g
 	if slices.Contains(g.old, unknown) {
 		g.nearest(s.prev)
@@ -223,7 +223,7 @@ func (p *pass) assign(b *dataset.Block, st *state, _ bool) {
 }
 
 // far keeps the rows that are farthest from their centroid.
-func (p *pass) far(_ *dataset.Block, _ *state, _ bool) {
+func (p *pass) far(_ *block.Block, _ *state, _ bool) {
 	g := p.g
 	g.nearest(p.p.all)
 	for i := range g.rows {
@@ -234,7 +234,7 @@ func (p *pass) far(_ *dataset.Block, _ *state, _ bool) {
 }
 
 // batch sums the rows of a mini-batch by cluster.
-func (p *pass) batch(b *dataset.Block, _ *state, _ bool) {
+func (p *pass) batch(b *block.Block, _ *state, _ bool) {
 	g := p.g
 	g.nearest(p.p.all)
 	for i, r := range g.rows {
@@ -244,7 +244,7 @@ func (p *pass) batch(b *dataset.Block, _ *state, _ bool) {
 }
 
 // exact sums the rows' distances.
-func (p *pass) exact(b *dataset.Block, _ *state, held bool) {
+func (p *pass) exact(b *block.Block, _ *state, held bool) {
 	g, grid := p.g, &p.p.body.Grid
 	g.nearest(p.p.all)
 	if !held && p.even(b) {

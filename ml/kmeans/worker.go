@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 
 	"github.com/tributarydb/tributary/exec/kernel/f64"
-	"github.com/tributarydb/tributary/ml/dataset"
+	"github.com/tributarydb/tributary/ml/block"
 	"github.com/tributarydb/tributary/ml/family"
 )
 
@@ -94,7 +94,7 @@ func (w *worker) Close() {
 
 // rows returns the state of a block's rows, or nil where there is no memory for
 // it: then the pass computes what the state would hold.
-func (w *worker) rows(r family.Rows, b *dataset.Block) *state {
+func (w *worker) rows(r family.Rows, b *block.Block) *state {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	st, ok := w.state[r.Leaf]

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tributarydb/tributary/ml/dataset"
+	"github.com/tributarydb/tributary/ml/block"
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/family/familytest"
 	"github.com/tributarydb/tributary/ml/optim"
@@ -28,7 +28,7 @@ func BenchmarkIteration(b *testing.B) {
 			if s.Options, err = familytest.Options(logisticRegression); err != nil {
 				b.Fatal(err)
 			}
-			block := dataset.NewBlock(c.rows, c.dense, 0, c.narrow)
+			block := block.New(c.rows, c.dense, 0, c.narrow)
 			r := rand.New(rand.NewPCG(1, 1))
 			for i := range block.X32 {
 				block.X32[i] = r.Float32() - 0.5
@@ -77,7 +77,7 @@ func BenchmarkIteration(b *testing.B) {
 var sink uint64
 
 // touch reads a word of each cache line of a block.
-func touch(b *dataset.Block) (sum uint64) {
+func touch(b *block.Block) (sum uint64) {
 	for i := 0; i+7 < len(b.X64); i += 8 {
 		sum += math.Float64bits(b.X64[i])
 	}

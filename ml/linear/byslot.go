@@ -5,7 +5,7 @@ import (
 	"sync"
 
 	"github.com/tributarydb/tributary/exec/kernel/f64"
-	"github.com/tributarydb/tributary/ml/dataset"
+	"github.com/tributarydb/tributary/ml/block"
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/gram"
 )
@@ -24,13 +24,13 @@ const (
 type sorted struct {
 	node *family.Node
 	mu   sync.Mutex
-	of   map[family.Rows]*dataset.BySlot // nil: read once, or there is no memory
+	of   map[family.Rows]*block.BySlot // nil: read once, or there is no memory
 	used int64
 }
 
 // get returns the block of these rows sorted by slot, nil where it is to be read by
 // rows. It must not be called concurrently for the same rows.
-func (s *sorted) get(r family.Rows, b *dataset.Block) (*dataset.BySlot, error) {
+func (s *sorted) get(r family.Rows, b *block.Block) (*block.BySlot, error) {
 	if s == nil || !r.Whole(b) {
 		return nil, nil
 	}
@@ -61,10 +61,10 @@ func (s *sorted) get(r family.Rows, b *dataset.Block) (*dataset.BySlot, error) {
 // the sums of slots, of which there are more than a cache holds.
 const mostSpans = 4
 
-// span holds the margins, and then the factors, of dataset.SpanRows rows read by slot,
+// span holds the margins, and then the factors, of block.SpanRows rows read by slot,
 // output by output.
 type span struct {
-	by   *dataset.BySlot
+	by   *block.BySlot
 	from int // the first row
 	rows int
 	z    []float64
@@ -75,27 +75,27 @@ func (p *problem) spanBytes() int64 {
 	if p.oneHot < manySlots {
 		return 0
 	}
-	return mostSpans * 8 * int64(p.outputs) * dataset.SpanRows
+	return mostSpans * 8 * int64(p.outputs) * block.SpanRows
 }
 
 // bySlot adds all rows of a block.
-func (a *pass) bySlot(ctx context.Context, b *dataset.Block, by *dataset.BySlot) error {
-	for from := 0; from < b.Padded(); from += dataset.SpanRows {
+func (a *pass) bySlot(ctx context.Context, b *block.Block, by *block.BySlot) error {
+	for from := 0; from < b.Padded(); from += block.SpanRows {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		a.addSpan(b, by, from, min(dataset.SpanRows, b.Padded()-from))
+		a.addSpan(b, by, from, min(block.SpanRows, b.Padded()-from))
 	}
 	return nil
 }
 
 // addSpan adds rows as evaluate does, reading a block by its slots.
-func (a *pass) addSpan(b *dataset.Block, by *dataset.BySlot, from, rows int) {
+func (a *pass) addSpan(b *block.Block, by *block.BySlot, from, rows int) {
 	p := a.p
 	a.room(rows) // for everything that follows
 	z, ok := a.spans.Get().(*[]float64)
 	if !ok {
-		v := make([]float64, p.outputs*dataset.SpanRows)
+		v := make([]float64, p.outputs*block.SpanRows)
 		z = &v
 	}
 	a.span = span{by, from, rows, *z}
@@ -105,10 +105,10 @@ func (a *pass) addSpan(b *dataset.Block, by *dataset.BySlot, from, rows int) {
 		for i := range z {
 			z[i] = th[p.per-1]
 		}
-		by.Margins(z, from/dataset.SpanRows, th[p.dense:p.per-1])
+		by.Margins(z, from/block.SpanRows, th[p.dense:p.per-1])
 	}
-	for at := from; at < from+rows; at += dataset.ChunkRows {
-		a.evaluate(b, at, min(dataset.ChunkRows, from+rows-at))
+	for at := from; at < from+rows; at += block.ChunkRows {
+		a.evaluate(b, at, min(block.ChunkRows, from+rows-at))
 	}
 	s := a.span
 	if a.span = (span{}); a.lanes == nil {
@@ -122,16 +122,16 @@ func (a *pass) addSpan(b *dataset.Block, by *dataset.BySlot, from, rows int) {
 
 // addPending adds the factors of spans to the sums of slots.
 func (a *pass) addPending() {
-	list := make([]dataset.Factors, len(a.pending))
+	list := make([]block.Factors, len(a.pending))
 	for k := range a.p.slopes {
 		if a.over {
 			break
 		}
 		for i := range a.pending {
 			s := &a.pending[i]
-			list[i] = dataset.Factors{By: s.by, Span: s.from / dataset.SpanRows, R: s.of(k)}
+			list[i] = block.Factors{By: s.by, Span: s.from / block.SpanRows, R: s.of(k)}
 		}
-		dataset.AddGrad(a.slots(k), list)
+		block.AddGrad(a.slots(k), list)
 	}
 	for _, s := range a.pending {
 		a.spans.Put(&s.z)
@@ -150,10 +150,10 @@ func (a *pass) room(rows int) {
 }
 
 // of returns those of an output.
-func (s *span) of(k int) []float64 { return s.z[k*dataset.SpanRows:][:s.rows] }
+func (s *span) of(k int) []float64 { return s.z[k*block.SpanRows:][:s.rows] }
 
 // margins sets z to the margins of output k for rows from at on.
-func (a *pass) margins(z []float64, b *dataset.Block, at, k int) {
+func (a *pass) margins(z []float64, b *block.Block, at, k int) {
 	n := a.p.per - 1
 	th := a.r.Theta[k*a.p.per:][:n+1]
 	if a.span.by == nil {
@@ -166,7 +166,7 @@ func (a *pass) margins(z []float64, b *dataset.Block, at, k int) {
 
 // gradient adds the contribution of the factors z of rows from at on to the gradient of
 // output k's weights.
-func (a *pass) gradient(z []float64, b *dataset.Block, at, k int) {
+func (a *pass) gradient(z []float64, b *block.Block, at, k int) {
 	p := a.p
 	acc := a.lanes[k*p.dense*f64.Lanes:][:p.dense*f64.Lanes]
 	if a.span.by == nil {

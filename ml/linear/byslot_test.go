@@ -5,8 +5,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/tributarydb/tributary/ml/block"
 	"github.com/tributarydb/tributary/ml/canon"
-	"github.com/tributarydb/tributary/ml/dataset"
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/family/familytest"
 	"github.com/tributarydb/tributary/ml/optim"
@@ -20,7 +20,7 @@ func TestBlocksBySlot(t *testing.T) {
 		memory  int64
 		sorted  bool
 	}{{2, 0, true}, {3, 1 << 40, true}, {2, 1 << 20, false}} {
-		const rows, dense = dataset.SpanRows + 1111, 2
+		const rows, dense = block.SpanRows + 1111, 2
 		r := rand.New(rand.NewPCG(1, 1))
 		d := &familytest.Data{X: [][]float64{make([]float64, dense)}, Y: []float64{0}, Classes: c.classes}
 		s := &family.Setup{Fitted: d.Fitted(false), Rows: rows, Plan: &family.Plan{}}
@@ -29,7 +29,7 @@ func TestBlocksBySlot(t *testing.T) {
 		if s.Options, err = familytest.Options(logisticRegression); err != nil {
 			t.Fatal(err)
 		}
-		b := dataset.NewBlock(rows, dense, s.Fitted.Codes, false)
+		b := block.New(rows, dense, s.Fitted.Codes, false)
 		for i := range b.Code {
 			b.Code[i] = int32(r.IntN(s.Fitted.OneHot+1000)) - 1000
 			b.Code[i] = max(b.Code[i], -1)

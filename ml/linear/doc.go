@@ -17,7 +17,7 @@
 //
 // A chunk of rows is processed from margins to gradient while it is in the cache. Where
 // there are too many one-hot features for their weights to be in the cache, blocks are
-// sorted by them once (dataset.BySlot); then weights are streamed and margins stay in
+// sorted by them once (block.BySlot); then weights are streamed and margins stay in
 // the cache. Sums become the objective at the root, where the mean is taken and the
 // penalty added, once:
 //

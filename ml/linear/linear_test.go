@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tributarydb/tributary/ml/dataset"
+	"github.com/tributarydb/tributary/ml/block"
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/family/familytest"
 	"github.com/tributarydb/tributary/ml/optim"
@@ -491,8 +491,8 @@ func TestValuesAreTheScores(t *testing.T) {
 		b := d.All(true)
 		got := make([]float64, b.Padded())
 		ok := true
-		for at := 0; at < len(got) && ok; at += dataset.ChunkRows {
-			ok = p.Values(got[at:min(at+dataset.ChunkRows, len(got))], b, at)
+		for at := 0; at < len(got) && ok; at += block.ChunkRows {
+			ok = p.Values(got[at:min(at+block.ChunkRows, len(got))], b, at)
 		}
 		if ok != (g != logisticRegression) {
 			t.Fatalf("%s has values: %v", g.info.Name, ok)

@@ -8,7 +8,7 @@ import (
 
 	"github.com/tributarydb/tributary/exec/kernel/exact"
 	"github.com/tributarydb/tributary/exec/kernel/f64"
-	"github.com/tributarydb/tributary/ml/dataset"
+	"github.com/tributarydb/tributary/ml/block"
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/gram"
 	"github.com/tributarydb/tributary/ml/objective"
@@ -89,7 +89,7 @@ func (a *pass) Partial() family.Message {
 }
 
 // Add implements family.Pass.
-func (a *pass) Add(ctx context.Context, r family.Rows, b *dataset.Block) error {
+func (a *pass) Add(ctx context.Context, r family.Rows, b *block.Block) error {
 	a.sum()
 	if a.op == opEvaluate {
 		by, err := a.sorted.get(r, b)
@@ -100,13 +100,13 @@ func (a *pass) Add(ctx context.Context, r family.Rows, b *dataset.Block) error {
 			return err
 		}
 	}
-	for at := r.From; at < r.To; at += dataset.ChunkRows {
+	for at := r.From; at < r.To; at += block.ChunkRows {
 		if at&(1<<14-1) == 0 {
 			if err := ctx.Err(); err != nil {
 				return context.Cause(ctx)
 			}
 		}
-		n := min(dataset.ChunkRows, r.To-at)
+		n := min(block.ChunkRows, r.To-at)
 		switch a.op {
 		case opBounds:
 			a.bounds(b, at, n)
@@ -119,7 +119,7 @@ func (a *pass) Add(ctx context.Context, r family.Rows, b *dataset.Block) error {
 	return nil
 }
 
-func (a *pass) bounds(b *dataset.Block, at, n int) {
+func (a *pass) bounds(b *block.Block, at, n int) {
 	a.out.Bounds.Add(b, at, n)
 	o, w, y := a.out.bounds, b.W[at:at+n], b.Y[at:at+n]
 	if n%f64.Lanes == 0 && !slices.ContainsFunc(w, func(w float64) bool { return !(w > 0) }) {
@@ -139,7 +139,7 @@ func (a *pass) bounds(b *dataset.Block, at, n int) {
 }
 
 // gram adds the products of the columns, of ones and of the target.
-func (a *pass) gram(b *dataset.Block, at, n int) {
+func (a *pass) gram(b *block.Block, at, n int) {
 	a.r.Columns.Pack(a.a, b, at, n)
 	f64.FixedPack(a.a[a.p.per*f64.FixedStride:], b.Y[at:at+n], []float64{a.r.Shift}, []float64{a.r.Factor})
 	right := a.a
@@ -153,7 +153,7 @@ func (a *pass) gram(b *dataset.Block, at, n int) {
 }
 
 // evaluate adds losses and derivatives at θ.
-func (a *pass) evaluate(b *dataset.Block, at, n int) {
+func (a *pass) evaluate(b *block.Block, at, n int) {
 	p, r, o := a.p, a.r, a.out
 	y, w := b.Y[at:at+n], b.W[at:at+n]
 	if a.counts {
@@ -244,7 +244,7 @@ func (a *pass) count(w []float64) {
 }
 
 // hessian adds second derivatives h, and Pearson's statistic.
-func (a *pass) hessian(b *dataset.Block, at int, z, h []float64) {
+func (a *pass) hessian(b *block.Block, at int, z, h []float64) {
 	o, r := a.out, a.r
 	unit := 2 * gram.Half(r.Curv)
 	for i, v := range h {

@@ -6,8 +6,8 @@ import (
 	"slices"
 
 	"github.com/tributarydb/tributary/exec/vector"
+	"github.com/tributarydb/tributary/ml/block"
 	"github.com/tributarydb/tributary/ml/canon"
-	"github.com/tributarydb/tributary/ml/dataset"
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/feature"
 	"github.com/tributarydb/tributary/ml/objective"
@@ -56,7 +56,7 @@ func (p *predictor) slopes() int { return objective.Slopes(p.obj) }
 func (p *predictor) Bytes() int64 { return int64(8*(len(p.theta)+len(p.errors))) + 256 }
 
 // Score implements family.Predictor.
-func (p *predictor) Score(b *dataset.Block) *family.Scores {
+func (p *predictor) Score(b *block.Block) *family.Scores {
 	z := p.margins(vector.Alloc[float64](b.Memory, b.Padded()*p.slopes()), b, p.theta)
 	n, padded := b.Rows, b.Padded()
 	out := &family.Scores{Rows: n}
@@ -75,7 +75,7 @@ func (p *predictor) Score(b *dataset.Block) *family.Scores {
 }
 
 // Values implements family.Valuer.
-func (p *predictor) Values(dst []float64, b *dataset.Block, from int) (ok bool) {
+func (p *predictor) Values(dst []float64, b *block.Block, from int) (ok bool) {
 	per := p.f.Params() + 1
 	if p.class || p.slopes() != 1 {
 		return false
@@ -87,12 +87,12 @@ func (p *predictor) Values(dst []float64, b *dataset.Block, from int) (ok bool) 
 
 // margins sets z to the margins of all rows of a block, those that fill up the last
 // tile included, output by output.
-func (p *predictor) margins(z []float64, b *dataset.Block, theta []float64) []float64 {
+func (p *predictor) margins(z []float64, b *block.Block, theta []float64) []float64 {
 	padded, per := b.Padded(), p.f.Params()+1
 	for k := range p.slopes() {
 		th := theta[k*per:][:per]
-		for from := 0; from < padded; from += dataset.ChunkRows {
-			b.Margins(z[k*padded:][from:min(from+dataset.ChunkRows, padded)], from, th[:per-1], th[per-1])
+		for from := 0; from < padded; from += block.ChunkRows {
+			b.Margins(z[k*padded:][from:min(from+block.ChunkRows, padded)], from, th[:per-1], th[per-1])
 		}
 	}
 	return z
@@ -102,7 +102,7 @@ func (p *predictor) margins(z []float64, b *dataset.Block, theta []float64) []fl
 // numbers are at their means and which has none of the categories, so that an
 // attribution is w·(x−x̄), a linear model's Shapley value for independent
 // features (Lundberg and Lee 2017, section 4.1, corollary 1).
-func (p *predictor) Explain(b *dataset.Block, scores *family.Scores) *family.Explanation {
+func (p *predictor) Explain(b *block.Block, scores *family.Scores) *family.Explanation {
 	padded, per := b.Padded(), p.f.Params()+1
 	// at selects the margin of each row's output from all outputs' margins.
 	at := func(z []float64) []float64 {

@@ -4,7 +4,7 @@ import (
 	"sync"
 
 	"github.com/tributarydb/tributary/exec/kernel/f64"
-	"github.com/tributarydb/tributary/ml/dataset"
+	"github.com/tributarydb/tributary/ml/block"
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/gram"
 	"github.com/tributarydb/tributary/ml/optim"
@@ -24,7 +24,7 @@ type worker struct {
 func (g *glm) NewWorker(s *family.Setup, n *family.Node) (family.Worker, error) {
 	w := &worker{p: g.problem(s)}
 	if w.p.oneHot >= manySlots {
-		w.sorted = &sorted{node: n, of: map[family.Rows]*dataset.BySlot{}}
+		w.sorted = &sorted{node: n, of: map[family.Rows]*block.BySlot{}}
 	}
 	return w, nil
 }
@@ -38,7 +38,7 @@ func (w *worker) PassBytes(s *family.Step) (pass, partial int64) {
 	case opGram:
 		return gram.ProductBytes(p.per+1, p.per+1)/2 + 2*gram.PackBytes(p.per+1), gram.ProductBytes(p.per+1, p.per+1) / 2
 	}
-	pass = 8*(int64(p.slopes*p.dense*f64.Lanes)+int64((2*p.outputs+2)*dataset.ChunkRows)) + p.spanBytes()
+	pass = 8*(int64(p.slopes*p.dense*f64.Lanes)+int64((2*p.outputs+2)*block.ChunkRows)) + p.spanBytes()
 	partial = 16 * int64(p.size()+1)
 	if s.Body.(*request).Need&optim.Hessian != 0 {
 		product := gram.ProductBytes(p.per, p.per) / 2
@@ -66,8 +66,8 @@ func (w *worker) NewPass(s *family.Step) (family.Pass, error) {
 			return nil, pgerr.Internal("a training task has %d parameters", len(a.r.Theta))
 		}
 		a.obj = p.objective(a.r.Width)
-		a.z, a.h = make([]float64, p.outputs*dataset.ChunkRows), make([]float64, p.outputs*dataset.ChunkRows)
-		a.l = make([]float64, dataset.ChunkRows)
+		a.z, a.h = make([]float64, p.outputs*block.ChunkRows), make([]float64, p.outputs*block.ChunkRows)
+		a.l = make([]float64, block.ChunkRows)
 		if a.r.Need&optim.Product != 0 && (p.outputs > 1 || len(a.r.Along) != p.size()) {
 			return nil, pgerr.Internal("a training task asks for a product of %d parameters", len(a.r.Along))
 		}

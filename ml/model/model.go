@@ -4,10 +4,10 @@ import (
 	"io"
 
 	"github.com/tributarydb/tributary/ml/canon"
-	"github.com/tributarydb/tributary/ml/dataset"
 	"github.com/tributarydb/tributary/ml/families"
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/feature"
+	"github.com/tributarydb/tributary/ml/record"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -26,7 +26,7 @@ type Model struct {
 // Windows are the sequences that a model scores: a window is Length consecutive rows of
 // a partition, in the order of OrderBy, starting at every Stride-th row.
 type Windows struct {
-	PartitionBy, OrderBy []dataset.Column
+	PartitionBy, OrderBy []record.Column
 	Length, Stride       int
 }
 
@@ -40,7 +40,7 @@ func (m *Model) Columns() []family.Output {
 }
 
 // columnsOf returns the columns of predictions of a model of this task with this target.
-func columnsOf(task family.Task, outputs []family.Output, target dataset.Column) []family.Output {
+func columnsOf(task family.Task, outputs []family.Output, target record.Column) []family.Output {
 	out := append([]family.Output(nil), outputs...)
 	if task == family.Classification {
 		out[0].Type = target.Type
@@ -128,7 +128,7 @@ func (m *Model) encode(e *canon.E) {
 }
 
 func (w *Windows) encode(e *canon.E) {
-	for _, cols := range [][]dataset.Column{w.PartitionBy, w.OrderBy} {
+	for _, cols := range [][]record.Column{w.PartitionBy, w.OrderBy} {
 		e.U32(uint32(len(cols)))
 		for _, c := range cols {
 			e.Str(c.Name)
@@ -141,9 +141,9 @@ func (w *Windows) encode(e *canon.E) {
 
 func decodeWindows(d *canon.D) *Windows {
 	w := &Windows{}
-	for _, cols := range []*[]dataset.Column{&w.PartitionBy, &w.OrderBy} {
+	for _, cols := range []*[]record.Column{&w.PartitionBy, &w.OrderBy} {
 		for range d.Count(5) {
-			*cols = append(*cols, dataset.Column{Name: d.Str(), Type: d.Type()})
+			*cols = append(*cols, record.Column{Name: d.Str(), Type: d.Type()})
 		}
 	}
 	if w.Length, w.Stride = int(d.U32()), int(d.U32()); w.Length < 1 || w.Stride < 1 {
@@ -185,14 +185,14 @@ func DecodeWithin(b []byte, charge func(bytes int64) error) (*Model, error) {
 	switch v {
 	case several, both:
 		for _, name := range d.Strs() {
-			more = append(more, feature.Target{Column: dataset.Column{Name: name, Type: types.Float8}})
+			more = append(more, feature.Target{Column: record.Column{Name: name, Type: types.Float8}})
 		}
 		if more = more[min(1, len(more)):]; more == nil {
 			d.Fail()
 		}
 	case targeted:
 		for range d.Count(10) {
-			more = append(more, feature.Target{Column: dataset.Column{Name: d.Str(), Type: d.Type()}, Keys: d.Strs()})
+			more = append(more, feature.Target{Column: record.Column{Name: d.Str(), Type: d.Type()}, Keys: d.Strs()})
 		}
 		if more == nil {
 			d.Fail()

@@ -13,10 +13,10 @@ import (
 	"github.com/tributarydb/tributary/exec/kernel/f64"
 	"github.com/tributarydb/tributary/exec/vector"
 	"github.com/tributarydb/tributary/ml/canon"
-	"github.com/tributarydb/tributary/ml/dataset"
 	"github.com/tributarydb/tributary/ml/families"
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/feature"
+	"github.com/tributarydb/tributary/ml/record"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -24,9 +24,9 @@ import (
 // linear is a model of one standardised column x with mean 10 and standard deviation 2.
 func linear(algorithm string, label types.Type, keys []string, theta ...float64) *Model {
 	m := &Model{Algorithm: algorithm, Task: family.Classification, Outputs: []family.Output{{}}, Fitted: &feature.Fitted{
-		Cols: []feature.FitCol{{Column: dataset.Column{Name: "x", Type: types.Float8}, Encoder: feature.Standard,
+		Cols: []feature.FitCol{{Column: record.Column{Name: "x", Type: types.Float8}, Encoder: feature.Standard,
 			Center: []float64{10}, Scale: []float64{2}, Fill: 10}},
-		Label: dataset.Column{Name: "y", Type: label}, Keys: keys, Dense: 1}}
+		Label: record.Column{Name: "y", Type: label}, Keys: keys, Dense: 1}}
 	if keys == nil {
 		m.Task, m.Outputs[0].Type = family.Regression, types.Float8
 	}

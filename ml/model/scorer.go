@@ -10,7 +10,7 @@ import (
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/kernel"
 	"github.com/tributarydb/tributary/exec/vector"
-	"github.com/tributarydb/tributary/ml/dataset"
+	"github.com/tributarydb/tributary/ml/block"
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
@@ -53,7 +53,7 @@ func (s *Scorer) Model() *Model { return s.m }
 // scores: a block of them, and what the predictor needs.
 func (s *Scorer) Scratch(rows int) int64 {
 	f := s.m.Fitted
-	return dataset.BlockBytes(rows, f.Dense, f.Codes, f.Narrow) + family.Scratch(s.m.Predictor)
+	return block.Bytes(rows, f.Dense, f.Codes, f.Narrow) + family.Scratch(s.m.Predictor)
 }
 
 // Scores are the results for some rows.
@@ -84,7 +84,7 @@ func (s *Scorer) Score(cols []arrow.Array, n int, lent *vector.Arena) (*Scores, 
 		out.Scores = s.m.Predictor.Score(b)
 		return out, nil
 	}
-	b, _ := s.blocks.Get().(*dataset.Block)
+	b, _ := s.blocks.Get().(*block.Block)
 	b, err := s.m.Fitted.EncodeInto(b, cols, n)
 	if err != nil {
 		return nil, err

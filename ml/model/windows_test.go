@@ -8,10 +8,11 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 
 	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/ml/block"
 	"github.com/tributarydb/tributary/ml/canon"
-	"github.com/tributarydb/tributary/ml/dataset"
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/feature"
+	"github.com/tributarydb/tributary/ml/record"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -21,7 +22,7 @@ type rising struct{}
 
 func (rising) Encode(*canon.E) {}
 func (rising) Bytes() int64    { return 0 }
-func (rising) Score(b *dataset.Block) *family.Scores {
+func (rising) Score(b *block.Block) *family.Scores {
 	s := &family.Scores{Rows: b.Units(), Probs: make([][]float64, 2), Extra: make([][]float64, 1)}
 	for k := range s.Rows {
 		first, last := b.Value(int(b.Windows[k]), 0), b.Value(b.Last(k), 0)
@@ -41,7 +42,7 @@ func TestScoresOfWindows(t *testing.T) {
 	m := linear("logistic_regression", types.Int4, []string{"\x00\x00\x00\x00", "\x01\x00\x00\x00"}, 1, 0)
 	m.Fitted.Cols[0] = feature.FitCol{Column: m.Fitted.Cols[0].Column, Encoder: feature.Plain}
 	m.Outputs = append(m.Outputs, family.Output{Name: "rise", Type: types.Float8})
-	m.Windows = &Windows{PartitionBy: []dataset.Column{{Name: "k", Type: types.Text}}, OrderBy: []dataset.Column{{Name: "at", Type: types.Int8}}, Length: 3, Stride: 2}
+	m.Windows = &Windows{PartitionBy: []record.Column{{Name: "k", Type: types.Text}}, OrderBy: []record.Column{{Name: "at", Type: types.Int8}}, Length: 3, Stride: 2}
 	back, err := Decode(m.Encode())
 	if err != nil || fmt.Sprint(back.Windows) != fmt.Sprint(m.Windows) || !bytes.Equal(back.Encode(), m.Encode()) {
 		t.Fatalf("%+v: %v", back, err)

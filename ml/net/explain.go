@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"github.com/tributarydb/tributary/exec/kernel/f64"
-	"github.com/tributarydb/tributary/ml/dataset"
+	"github.com/tributarydb/tributary/ml/block"
 	"github.com/tributarydb/tributary/ml/family"
 )
 
@@ -38,7 +38,7 @@ func (n *net) tail() (*net, int) {
 // computed by the midpoint rule in the square of the distance (see pathAt); its error
 // is distributed over the attributions in proportion to their magnitudes, so that
 // they sum to prediction - baseline.
-func (p *explained) Explain(b *dataset.Block, scores *family.Scores) *family.Explanation {
+func (p *explained) Explain(b *block.Block, scores *family.Scores) *family.Explanation {
 	tail, from := p.net.tail()
 	params := p.params[from:]
 	e := &family.Explanation{Baseline: make([]float64, b.Rows), Prediction: make([]float64, b.Rows)}

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/tributarydb/tributary/exec/kernel/f64"
-	"github.com/tributarydb/tributary/ml/dataset"
+	"github.com/tributarydb/tributary/ml/block"
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/family/familytest"
 	"github.com/tributarydb/tributary/sql/types"
@@ -96,7 +96,7 @@ func TestIntegratedGradients(t *testing.T) {
 	e := p.Explain(all, p.Score(all))
 	for i := range 10 {
 		n := len(d.X[i])
-		at := dataset.NewBlock(2*n*steps, n, 0, true)
+		at := block.New(2*n*steps, n, 0, true)
 		for r := range at.Rows {
 			k, j, side := r/(2*n), r/2%n, r%2
 			for c, x := range d.X[i] {

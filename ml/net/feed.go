@@ -3,7 +3,7 @@ package net
 import (
 	"github.com/tributarydb/tributary/exec/kernel/f32"
 	"github.com/tributarydb/tributary/exec/kernel/f64"
-	"github.com/tributarydb/tributary/ml/dataset"
+	"github.com/tributarydb/tributary/ml/block"
 )
 
 // feed loads the rows of blocks into tensors, a micro-batch at a time.
@@ -36,7 +36,7 @@ func (f *feed) begin() {
 
 // load resets the tape and loads n rows of a block from row from, a multiple of
 // f64.Lanes, or n windows, padded to net.filled(n) samples.
-func (f *feed) load(b *dataset.Block, from, n int) *tensor {
+func (f *feed) load(b *block.Block, from, n int) *tensor {
 	t := f.tape
 	t.reset()
 	t.first = from
@@ -72,7 +72,7 @@ func (f *feed) load(b *dataset.Block, from, n int) *tensor {
 
 // target makes the target of n rows or windows from from on, of numbers, in a
 // net's units, or of classes: a window's last row's, or all its rows'.
-func (f *feed) target(b *dataset.Block, from, n int, u units) *tensor {
+func (f *feed) target(b *block.Block, from, n int, u units) *tensor {
 	steps := f.net.out().steps
 	t := f.tape.tensor(f.net.filled(n), shape{steps, 1})
 	if t.n > n {
@@ -88,7 +88,7 @@ func (f *feed) target(b *dataset.Block, from, n int, u units) *tensor {
 
 // autoencoderTarget makes the target of an autoencoder: the loaded rows' numbers, and their
 // categories one-hot.
-func (f *feed) autoencoderTarget(b *dataset.Block, in *tensor) *tensor {
+func (f *feed) autoencoderTarget(b *block.Block, in *tensor) *tensor {
 	if b.Codes == 0 {
 		return in
 	}

@@ -76,7 +76,7 @@ type tape struct {
 	key   uint64 // of the random numbers for these samples
 	first int    // the number of the first sample in those draws
 	// codes are the numbers of categories, samples × steps × code columns, -1
-	// for none (dataset.Block).
+	// for none (block.Block).
 	codes []int32
 
 	slab    []float32

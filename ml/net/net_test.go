@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/tributarydb/tributary/ml/dataset"
+	"github.com/tributarydb/tributary/ml/block"
 	"github.com/tributarydb/tributary/ml/family/familytest"
 )
 
@@ -219,7 +219,7 @@ func TestScoresAnyBlock(t *testing.T) {
 		t.Fatal(err)
 	}
 	all := r.Score(d.All(true)).Value
-	for _, b := range []*dataset.Block{d.All(false), d.Block([]int{0, 1, 2}, true)} {
+	for _, b := range []*block.Block{d.All(false), d.Block([]int{0, 1, 2}, true)} {
 		for i, v := range r.Score(b).Value {
 			if v != all[i] {
 				t.Fatalf("row %d: %v and %v", i, v, all[i])

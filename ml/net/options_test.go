@@ -4,9 +4,9 @@ import (
 	"math"
 	"testing"
 
-	"github.com/tributarydb/tributary/ml/dataset"
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/family/familytest"
+	"github.com/tributarydb/tributary/ml/record"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -14,10 +14,10 @@ import (
 // TestOptionErrors: a value, or a combination of options, that makes no sense is an error of the
 // user, never ignored.
 func TestOptionErrors(t *testing.T) {
-	number, class := &dataset.Column{Name: "y", Type: types.Float8}, &dataset.Column{Name: "y", Type: types.Text}
+	number, class := &record.Column{Name: "y", Type: types.Float8}, &record.Column{Name: "y", Type: types.Text}
 	for _, c := range []struct {
 		f      family.Family
-		target *dataset.Column
+		target *record.Column
 		pairs  []any
 		good   bool
 	}{

@@ -6,8 +6,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/tributarydb/tributary/ml/block"
 	"github.com/tributarydb/tributary/ml/canon"
-	"github.com/tributarydb/tributary/ml/dataset"
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/family/familytest"
 )
@@ -16,7 +16,7 @@ import (
 type other struct {
 	family  family.Family
 	data    *familytest.Data
-	block   *dataset.Block
+	block   *block.Block
 	want    string
 	options []any
 }

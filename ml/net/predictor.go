@@ -4,8 +4,8 @@ import (
 	"sync"
 
 	"github.com/tributarydb/tributary/exec/kernel/f64"
+	"github.com/tributarydb/tributary/ml/block"
 	"github.com/tributarydb/tributary/ml/canon"
-	"github.com/tributarydb/tributary/ml/dataset"
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/feature"
 )
@@ -84,7 +84,7 @@ func (p *predictor) Bytes() int64 {
 func (p *predictor) Scratch() int64 { return newFeed(p.net, p.f.self).bytes() }
 
 // Score implements family.Predictor.
-func (p *predictor) Score(b *dataset.Block) *family.Scores {
+func (p *predictor) Score(b *block.Block) *family.Scores {
 	s := &family.Scores{Rows: b.Units()}
 	columns := func(n int) [][]float64 {
 		out := make([][]float64, n)

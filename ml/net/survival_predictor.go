@@ -4,8 +4,8 @@ import (
 	"sync"
 
 	"github.com/tributarydb/tributary/exec/kernel/f64"
+	"github.com/tributarydb/tributary/ml/block"
 	"github.com/tributarydb/tributary/ml/canon"
-	"github.com/tributarydb/tributary/ml/dataset"
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/feature"
 )
@@ -50,7 +50,7 @@ func (p *survivalPredictor) Bytes() int64 {
 func (p *survivalPredictor) Scratch() int64 { return newFeed(p.net, false).bytes() }
 
 // each calls f with the net's output for each row.
-func (p *survivalPredictor) each(b *dataset.Block, f func(i int, z []float32)) {
+func (p *survivalPredictor) each(b *block.Block, f func(i int, z []float32)) {
 	d := p.feeds.Get().(*feed)
 	defer p.feeds.Put(d)
 	var row []float32
@@ -65,7 +65,7 @@ func (p *survivalPredictor) each(b *dataset.Block, f func(i int, z []float32)) {
 }
 
 // Score implements family.Predictor.
-func (p *survivalPredictor) Score(b *dataset.Block) *family.Scores {
+func (p *survivalPredictor) Score(b *block.Block) *family.Scores {
 	s := &family.Scores{Rows: b.Rows, Value: make([]float64, b.Rows)}
 	p.each(b, func(i int, z []float32) { s.Value[i] = riskOf(z, p.hazard) })
 	return s
@@ -76,7 +76,7 @@ const maxCurve = 500
 
 // Curves implements family.Survivor. Of many event times it returns some, evenly spaced
 // among them, and the last.
-func (p *survivalPredictor) Curves(b *dataset.Block) (times []float64, left [][]float64) {
+func (p *survivalPredictor) Curves(b *block.Block) (times []float64, left [][]float64) {
 	var at []int // of the times
 	for k := range min(len(p.times), maxCurve) {
 		at = append(at, (k+1)*len(p.times)/min(len(p.times), maxCurve)-1)

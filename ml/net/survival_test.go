@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tributarydb/tributary/ml/block"
 	"github.com/tributarydb/tributary/ml/canon"
-	"github.com/tributarydb/tributary/ml/dataset"
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/family/familytest"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -369,7 +369,7 @@ func TestSurvivalBytes(t *testing.T) {
 			b := append([]byte{}, r.Bytes...)
 			b[n] ^= 0x81
 			if p, err := (survival{}).Decode(fit, canon.Read(b)); err == nil {
-				p.Score(dataset.NewBlock(9, 3, 0, true))
+				p.Score(block.New(9, 3, 0, true))
 			}
 		}
 	}

@@ -7,8 +7,8 @@ import (
 
 	"github.com/tributarydb/tributary/exec/kernel/f64"
 	"github.com/tributarydb/tributary/exec/kernel/pairs"
+	"github.com/tributarydb/tributary/ml/block"
 	"github.com/tributarydb/tributary/ml/canon"
-	"github.com/tributarydb/tributary/ml/dataset"
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/metric"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -161,7 +161,7 @@ type timesPass struct {
 }
 
 // Add implements family.Pass.
-func (p *timesPass) Add(_ context.Context, r family.Rows, b *dataset.Block) error {
+func (p *timesPass) Add(_ context.Context, r family.Rows, b *block.Block) error {
 	for i := r.From; i < min(r.To, b.Rows); i++ {
 		y := b.Y[i]
 		if !p.signed && y < 0 {
@@ -178,7 +178,7 @@ func (p *timesPass) Add(_ context.Context, r family.Rows, b *dataset.Block) erro
 }
 
 // sum adds row i to the sums.
-func (p *timesPass) sum(b *dataset.Block, i int) {
+func (p *timesPass) sum(b *block.Block, i int) {
 	w := b.W[i]
 	p.sums[0] += w
 	for j := range b.Dense {
@@ -216,7 +216,7 @@ type survivalPass struct {
 }
 
 // Add implements family.Pass.
-func (p *survivalPass) Add(ctx context.Context, r family.Rows, b *dataset.Block) error {
+func (p *survivalPass) Add(ctx context.Context, r family.Rows, b *block.Block) error {
 	p.begin()
 	for from, to := r.From, min(r.To, b.Rows); from < to; from += microRows {
 		if err := ctx.Err(); err != nil {

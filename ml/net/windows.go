@@ -4,8 +4,8 @@ import (
 	"slices"
 
 	"github.com/tributarydb/tributary/exec/kernel/f64"
+	"github.com/tributarydb/tributary/ml/block"
 	"github.com/tributarydb/tributary/ml/canon"
-	"github.com/tributarydb/tributary/ml/dataset"
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -142,7 +142,7 @@ func decodeRecurrent(d *canon.D, self bool) *recurrent {
 }
 
 // loadWindows fills in with n windows of a block, and zeros of no categories behind them.
-func (f *feed) loadWindows(b *dataset.Block, from, n int, in *tensor) {
+func (f *feed) loadWindows(b *block.Block, from, n int, in *tensor) {
 	width, steps := b.Dense, in.steps
 	if in.n > n {
 		clear(in.v)

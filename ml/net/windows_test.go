@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tributarydb/tributary/ml/block"
 	"github.com/tributarydb/tributary/ml/canon"
-	"github.com/tributarydb/tributary/ml/dataset"
 	"github.com/tributarydb/tributary/ml/family/familytest"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -32,7 +32,7 @@ func echoes(n int) *familytest.Data {
 }
 
 // windowsOf is a block of all complete windows within equal keys.
-func windowsOf(d *familytest.Data, length int) *dataset.Block {
+func windowsOf(d *familytest.Data, length int) *block.Block {
 	b := d.All(true)
 	b.Windows, b.Length = []int32{}, length
 	for i := range d.X {

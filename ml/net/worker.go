@@ -4,7 +4,7 @@ import (
 	"context"
 	"sync"
 
-	"github.com/tributarydb/tributary/ml/dataset"
+	"github.com/tributarydb/tributary/ml/block"
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
@@ -62,7 +62,7 @@ func (w *worker) Close() { _ = w.held.Set(0) }
 type momentsPass struct{ sum moments }
 
 // Add implements family.Pass.
-func (p *momentsPass) Add(_ context.Context, r family.Rows, b *dataset.Block) error {
+func (p *momentsPass) Add(_ context.Context, r family.Rows, b *block.Block) error {
 	for k := r.From; k < min(r.To, b.Units()); k++ {
 		i := b.Last(k)
 		p.sum.add(moments{weight: b.W[i], mean: b.Y[i]})
@@ -87,7 +87,7 @@ type pass struct {
 }
 
 // Add implements family.Pass.
-func (p *pass) Add(ctx context.Context, r family.Rows, b *dataset.Block) error {
+func (p *pass) Add(ctx context.Context, r family.Rows, b *block.Block) error {
 	if p.sum == nil {
 		p.reset()
 	}

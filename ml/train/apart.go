@@ -8,10 +8,11 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"github.com/tributarydb/tributary/ml/block"
 	"github.com/tributarydb/tributary/ml/canon"
-	"github.com/tributarydb/tributary/ml/dataset"
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/feature"
+	"github.com/tributarydb/tributary/ml/holdout"
 )
 
 // How many copies of a frequent row are held out is known only when all rows have been
@@ -38,12 +39,12 @@ type flowedBy [1 << 15]atomic.Uint64
 const flowedBytes = 8 << 15
 
 // bits returns the positions of a row's bits.
-func (f *flowedBy) bits(h *dataset.RowHash) [2]uint64 {
+func (f *flowedBy) bits(h *block.RowHash) [2]uint64 {
 	const mask = 64<<15 - 1
 	return [2]uint64{binary.BigEndian.Uint64(h[:]) & mask, binary.BigEndian.Uint64(h[8:]) & mask}
 }
 
-func (f *flowedBy) add(h dataset.RowHash) {
+func (f *flowedBy) add(h block.RowHash) {
 	for _, b := range f.bits(&h) {
 		if word, bit := &f[b/64], uint64(1)<<(b%64); word.Load()&bit == 0 {
 			word.Or(bit)
@@ -51,7 +52,7 @@ func (f *flowedBy) add(h dataset.RowHash) {
 	}
 }
 
-func (f *flowedBy) has(h dataset.RowHash) bool {
+func (f *flowedBy) has(h block.RowHash) bool {
 	for _, b := range f.bits(&h) {
 		if f[b/64].Load()>>(b%64)&1 == 0 {
 			return false
@@ -70,9 +71,9 @@ const (
 // seem returns the rows that seem frequent, by a sample spread over all of the given
 // rows: so a row that becomes frequent is detected before many of its copies have been
 // read.
-func seem(rows int, hash func(i int) dataset.RowHash) (list []dataset.RowHash) {
+func seem(rows int, hash func(i int) block.RowHash) (list []block.RowHash) {
 	n := min(rows, apartSample)
-	seen := make(map[dataset.RowHash]int, n)
+	seen := make(map[block.RowHash]int, n)
 	for i := range n {
 		from, to := i*rows/n, (i+1)*rows/n
 		h := hash(from + i*40503>>4%(to-from)) // not equidistant: rows may repeat periodically
@@ -84,11 +85,11 @@ func seem(rows int, hash func(i int) dataset.RowHash) (list []dataset.RowHash) {
 }
 
 // only restricts separate counting to these rows from now on.
-func (f *flow) only(rows []dataset.RowHash) {
+func (f *flow) only(rows []block.RowHash) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.charge(-f.apartBytes())
-	f.apart, f.fixed, f.before = make(map[dataset.RowHash]*apartRow, len(rows)), true, nil
+	f.apart, f.fixed, f.before = make(map[block.RowHash]*apartRow, len(rows)), true, nil
 	for _, h := range rows {
 		f.apart[h] = &apartRow{}
 	}
@@ -108,8 +109,8 @@ func (f *flow) apartBytes() (n int64) {
 
 // sift counts copies of the rows that are counted separately, and reports for each row
 // whether it is one; nil for none. one returns the statistics of a row.
-func (f *flow) sift(rows int, hash func(i int) dataset.RowHash, one func(i int) (*feature.Stats, error)) (apart []bool, err error) {
-	var list []dataset.RowHash
+func (f *flow) sift(rows int, hash func(i int) block.RowHash, one func(i int) (*feature.Stats, error)) (apart []bool, err error) {
+	var list []block.RowHash
 	f.mu.Lock()
 	if f.before == nil && !f.fixed {
 		f.before = &flowedBy{}
@@ -124,7 +125,7 @@ func (f *flow) sift(rows int, hash func(i int) dataset.RowHash, one func(i int) 
 	if len(list) > 0 {
 		f.apart = maps.Clone(f.apart) // copied, since others read it
 		if f.apart == nil {
-			f.apart = map[dataset.RowHash]*apartRow{}
+			f.apart = map[block.RowHash]*apartRow{}
 		}
 		for _, h := range list {
 			if f.apart[h] == nil && len(f.apart) < maxApart {
@@ -165,7 +166,7 @@ func (f *flow) sift(rows int, hash func(i int) dataset.RowHash, one func(i int) 
 
 // flowBy records those rows that are not counted separately yet. Rows that other
 // goroutines have started to count meanwhile were read uncounted here.
-func (f *flow) flowBy(before *flowedBy, known map[dataset.RowHash]*apartRow, rows int, hash func(i int) dataset.RowHash) {
+func (f *flow) flowBy(before *flowedBy, known map[block.RowHash]*apartRow, rows int, hash func(i int) block.RowHash) {
 	for i := range rows {
 		if h := hash(i); known[h] == nil {
 			before.add(h)
@@ -198,13 +199,13 @@ func (f *flow) first(r *apartRow, i int, one func(i int) (*feature.Stats, error)
 }
 
 // aparts returns the hashes of the rows counted separately, ascending.
-func (f *flow) aparts() []dataset.RowHash {
-	return slices.SortedFunc(maps.Keys(f.apart), func(a, b dataset.RowHash) int { return bytes.Compare(a[:], b[:]) })
+func (f *flow) aparts() []block.RowHash {
+	return slices.SortedFunc(maps.Keys(f.apart), func(a, b block.RowHash) int { return bytes.Compare(a[:], b[:]) })
 }
 
 // addCounts adds to the copies that a worker counted how many were counted separately:
 // all, where none was read before.
-func (f *flow) addCounts(c *dataset.Copies) *dataset.Copies {
+func (f *flow) addCounts(c *holdout.Copies) *holdout.Copies {
 	for i := range c.List {
 		x := &c.List[i]
 		r := f.apart[x.Hash]
@@ -220,8 +221,8 @@ func (f *flow) addCounts(c *dataset.Copies) *dataset.Copies {
 
 // addApart adds the statistics of the rows counted separately, of which h holds some
 // out on node self; held says which parts of the zone are held out. A nil sum is empty.
-func (f *flow) addApart(spec *feature.Spec, sum *feature.Stats, h *dataset.Holdout, held []bool, self int) (*feature.Stats, error) {
-	mixed := map[dataset.RowHash]int64{} // copies not counted separately
+func (f *flow) addApart(spec *feature.Spec, sum *feature.Stats, h *holdout.Holdout, held []bool, self int) (*feature.Stats, error) {
+	mixed := map[block.RowHash]int64{} // copies not counted separately
 	if f.seen != nil && f.readings == 0 {
 		for _, c := range f.addCounts(f.seen.Clone()).List {
 			mixed[c.Hash] = c.N - c.Apart
@@ -263,7 +264,7 @@ func (f *flow) addApart(spec *feature.Spec, sum *feature.Stats, h *dataset.Holdo
 }
 
 // holdouts returns what is held out, for each training.
-func (r *runner) holdouts(c *dataset.Copies) (list []*dataset.Holdout) {
+func (r *runner) holdouts(c *holdout.Copies) (list []*holdout.Holdout) {
 	perNode := r.job.InPlace() || r.in.Rescan != nil // else copies of a row are sent to the same node
 	if n := r.job.Folds(); n > 0 {
 		for fold := range n {
@@ -276,14 +277,14 @@ func (r *runner) holdouts(c *dataset.Copies) (list []*dataset.Holdout) {
 
 // drawn reports whether it is known which of the rows read are held out, from
 // statistics divided by a zone.
-func (r *runner) drawn(c *dataset.Copies, z dataset.Zone) bool {
-	return !slices.ContainsFunc(r.holdouts(c), func(h *dataset.Holdout) bool { return !z.Draws(h, c) })
+func (r *runner) drawn(c *holdout.Copies, z holdout.Bands) bool {
+	return !slices.ContainsFunc(r.holdouts(c), func(h *holdout.Holdout) bool { return !z.Draws(h, c) })
 }
 
 // recount reads the query once more, to count the rows that may be frequent; these
 // counts then replace those of c.
-func (r *runner) recount(ctx context.Context, c *dataset.Copies) error {
-	t := &recountTask{rows: c.MayBeCommon()}
+func (r *runner) recount(ctx context.Context, c *holdout.Copies) error {
+	t := &recountTask{rows: c.Candidates()}
 	for _, h := range r.holdouts(c) {
 		t.cuts = append(t.cuts, h.From, h.Cut)
 	}
@@ -297,7 +298,7 @@ func (r *runner) recount(ctx context.Context, c *dataset.Copies) error {
 	if err != nil {
 		return err
 	}
-	if c.List = again.List; !r.drawn(c, dataset.ZoneAround(t.cuts)) {
+	if c.List = again.List; !r.drawn(c, holdout.BandsAround(t.cuts)) {
 		return errDraw
 	}
 	return nil
@@ -306,7 +307,7 @@ func (r *runner) recount(ctx context.Context, c *dataset.Copies) error {
 // recountTask prepares workers for a reading that takes statistics: those of the given
 // rows separately, those of others by where the draw may be cut.
 type recountTask struct {
-	rows []dataset.RowHash
+	rows []block.RowHash
 	cuts []int
 }
 
@@ -328,31 +329,31 @@ func decodeRecount(d *canon.D) *recountTask {
 	return t
 }
 
-func (t *recountTask) decode(_ *Job, d *canon.D) family.Message { return dataset.DecodeCopies(d) }
+func (t *recountTask) decode(_ *Job, d *canon.D) family.Message { return holdout.DecodeCopies(d) }
 
 func (t *recountTask) merge(j *Job, left, right family.Message) (family.Message, error) {
 	return (&copiesTask{}).merge(j, left, right)
 }
 
 // recount begins such a reading.
-func (w *Worker) recount(t *recountTask) (*dataset.Copies, error) {
+func (w *Worker) recount(t *recountTask) (*holdout.Copies, error) {
 	if err := w.reread(); err != nil {
 		return nil, err
 	}
-	w.flow.zone = dataset.ZoneAround(t.cuts)
+	w.flow.zone = holdout.BandsAround(t.cuts)
 	w.flow.stats = make([]*feature.Stats, w.flow.zone.Parts())
 	w.flow.only(t.rows)
 	w.open(w.store.Layout())
-	return &dataset.Copies{}, nil
+	return &holdout.Copies{}, nil
 }
 
 // recounted ends it, and returns how many copies there are.
-func (w *Worker) recounted() (*dataset.Copies, error) {
-	out := &dataset.Copies{}
+func (w *Worker) recounted() (*holdout.Copies, error) {
+	out := &holdout.Copies{}
 	err := w.drain()
 	for _, h := range w.flow.aparts() {
 		if n := w.flow.apart[h].n.Load(); n > 0 {
-			out.List = append(out.List, dataset.Copy{Hash: h, Node: int32(w.self), N: n, Apart: n})
+			out.List = append(out.List, holdout.Copy{Hash: h, Node: int32(w.self), N: n, Apart: n})
 		}
 	}
 	return out, err

@@ -13,19 +13,19 @@ import (
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/kernel/f64"
 	"github.com/tributarydb/tributary/exec/mem"
-	"github.com/tributarydb/tributary/ml/dataset"
+	"github.com/tributarydb/tributary/ml/record"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
 // higgsLike makes n rows of 28 float4 features and a class, as batches. The
 // same numbers come from testdata/baseline.py, which times scikit-learn on them.
-func higgsLike(n int) ([]dataset.Column, []*batch.Batch) {
+func higgsLike(n int) ([]record.Column, []*batch.Batch) {
 	const d = 28
-	cols := make([]dataset.Column, d+1)
+	cols := make([]record.Column, d+1)
 	for i := range d {
-		cols[i] = dataset.Column{Name: fmt.Sprint("x", i), Type: types.Float4}
+		cols[i] = record.Column{Name: fmt.Sprint("x", i), Type: types.Float4}
 	}
-	cols[d] = dataset.Column{Name: "y", Type: types.Int4}
+	cols[d] = record.Column{Name: "y", Type: types.Int4}
 	state := uint64(42)
 	next := func() float64 { // uniform in [-1, 1)
 		state = state*6364136223846793005 + 1442695040888963407

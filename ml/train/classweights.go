@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/tributarydb/tributary/exec/kernel/exact"
+	"github.com/tributarydb/tributary/ml/block"
 	"github.com/tributarydb/tributary/ml/canon"
-	"github.com/tributarydb/tributary/ml/dataset"
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/feature"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -165,7 +165,7 @@ func decodeTargetWeights(j *Job, d *canon.D) *targetWeights {
 
 // aimed returns a block with the labels and weights of one of several targets, and a
 // function that releases its memory.
-func (w *Worker) aimed(b *dataset.Block, target int, weights *targetWeights) (*dataset.Block, func(), error) {
+func (w *Worker) aimed(b *block.Block, target int, weights *targetWeights) (*block.Block, func(), error) {
 	b, free := aimed(b, target), func() {}
 	if weights == nil || weights.class[target] == nil {
 		return b, free, nil

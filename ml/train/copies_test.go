@@ -5,10 +5,10 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/tributarydb/tributary/ml/dataset"
 	"github.com/tributarydb/tributary/ml/families"
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/model"
+	"github.com/tributarydb/tributary/ml/record"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -44,8 +44,8 @@ var copiesOf = map[string]struct {
 // TestWeightIsCopies: a row of weight 2 counts like two copies, for every family but those of
 // sequences: there a copied row makes another sequence.
 func TestWeightIsCopies(t *testing.T) {
-	cols := []dataset.Column{{Name: "a", Type: types.Float8}, {Name: "b", Type: types.Float8}, {Name: "k", Type: types.Text}}
-	targets := []dataset.Column{{Name: "y", Type: types.Float8}, {Name: "n", Type: types.Int4}, {Name: "pos", Type: types.Float8}, {Name: "c", Type: types.Int4}}
+	cols := []record.Column{{Name: "a", Type: types.Float8}, {Name: "b", Type: types.Float8}, {Name: "k", Type: types.Text}}
+	targets := []record.Column{{Name: "y", Type: types.Float8}, {Name: "n", Type: types.Int4}, {Name: "pos", Type: types.Float8}, {Name: "c", Type: types.Int4}}
 	r := rand.New(rand.NewPCG(8, 5))
 	var weights []int
 	var rows, answers [][]any
@@ -74,12 +74,12 @@ func TestWeightIsCopies(t *testing.T) {
 			}
 			target := find(targets, how.target)
 			train := func(weighted bool) *model.Scorer {
-				tb := &table{cols: append([]dataset.Column{}, cols...)}
+				tb := &table{cols: append([]record.Column{}, cols...)}
 				if target >= 0 {
 					tb.cols = append(tb.cols, targets[target])
 				}
 				if weighted {
-					tb.cols = append(tb.cols, dataset.Column{Name: "w", Type: types.Float8})
+					tb.cols = append(tb.cols, record.Column{Name: "w", Type: types.Float8})
 				}
 				for i, row := range rows {
 					row = append([]any{}, row...)

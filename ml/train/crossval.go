@@ -6,8 +6,8 @@ import (
 	"math"
 
 	"github.com/tributarydb/tributary/ml/canon"
-	"github.com/tributarydb/tributary/ml/dataset"
 	"github.com/tributarydb/tributary/ml/family"
+	"github.com/tributarydb/tributary/ml/holdout"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
@@ -81,7 +81,7 @@ func (r *runner) validate(ctx context.Context) (*Result, error) {
 	for fold := first; ; fold++ {
 		f := &runner{in: r.in, red: r.red, job: r.job, start: r.start, tasks: tasks, fold: fold, folds: folds + 1, done: done}
 		f.in.Resume, resume = resume, nil
-		holdout := &dataset.Holdout{}
+		holdout := &holdout.Holdout{}
 		if fold <= folds {
 			holdout = r.holdouts(c)[fold-1]
 		}

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/tributarydb/tributary/ml/dataset"
 	"github.com/tributarydb/tributary/ml/family"
+	"github.com/tributarydb/tributary/ml/record"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -30,7 +30,7 @@ func TestCrossValidationLeavesOneOut(t *testing.T) {
 		{"gradient_boosted_trees", 0, []any{"n_estimators", int64(3), "min_child_weight", 0.0}},
 	} {
 		tb := mixed(n, c.k, 11)
-		tb.cols = append(tb.cols, dataset.Column{Name: "held", Type: types.Bool})
+		tb.cols = append(tb.cols, record.Column{Name: "held", Type: types.Bool})
 		for i := range tb.rows {
 			tb.rows[i] = append(tb.rows[i], false)
 		}
@@ -166,7 +166,7 @@ func TestCrossValidationIsTheSameEverywhere(t *testing.T) {
 // TestCrossValidationSeesNoFold cross-validates a model that overfits noise: its score on the folds
 // must be that of guessing.
 func TestCrossValidationSeesNoFold(t *testing.T) {
-	tb := &table{cols: []dataset.Column{{Name: "id", Type: types.Float8}, {Name: "y", Type: types.Bool}}}
+	tb := &table{cols: []record.Column{{Name: "id", Type: types.Float8}, {Name: "y", Type: types.Bool}}}
 	h := uint64(1)
 	for i := range 240 {
 		h = h*6364136223846793005 + 1442695040888963407

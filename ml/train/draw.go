@@ -3,16 +3,18 @@ package train
 import (
 	"context"
 
+	"github.com/tributarydb/tributary/ml/block"
 	"github.com/tributarydb/tributary/ml/canon"
-	"github.com/tributarydb/tributary/ml/dataset"
 	"github.com/tributarydb/tributary/ml/family"
+	"github.com/tributarydb/tributary/ml/holdout"
+	"github.com/tributarydb/tributary/ml/record"
 )
 
 // draw chooses the rows to hold out, by how often rows occur.
-func (r *runner) draw(ctx context.Context) (*dataset.Holdout, error) {
+func (r *runner) draw(ctx context.Context) (*holdout.Holdout, error) {
 	share := r.job.holdout(r.in.Rows)
 	if share == 0 || !r.job.counts() {
-		return &dataset.Holdout{Share: share}, nil
+		return &holdout.Holdout{Share: share}, nil
 	}
 	c, err := r.counted(ctx)
 	if err != nil {
@@ -22,7 +24,7 @@ func (r *runner) draw(ctx context.Context) (*dataset.Holdout, error) {
 }
 
 // counted returns how often rows occur.
-func (r *runner) counted(ctx context.Context) (*dataset.Copies, error) {
+func (r *runner) counted(ctx context.Context) (*holdout.Copies, error) {
 	c, err := r.copies(ctx, &copiesTask{})
 	if err != nil {
 		return nil, err
@@ -43,17 +45,17 @@ func (r *runner) counted(ctx context.Context) (*dataset.Copies, error) {
 	return c, nil
 }
 
-func (r *runner) copies(ctx context.Context, t *copiesTask) (*dataset.Copies, error) {
+func (r *runner) copies(ctx context.Context, t *copiesTask) (*holdout.Copies, error) {
 	m, err := r.reduce(ctx, t)
 	if err != nil {
 		return nil, err
 	}
-	return as[*dataset.Copies](m)
+	return as[*holdout.Copies](m)
 }
 
 // copiesTask asks the nodes for the numbers of copies of rows: as they were counted on
 // arrival, or, with rows, of exactly these rows.
-type copiesTask struct{ rows []dataset.RowHash }
+type copiesTask struct{ rows []block.RowHash }
 
 func (t *copiesTask) kind() uint8 { return kindCopies }
 
@@ -66,20 +68,20 @@ func (t *copiesTask) Encode(e *canon.E) {
 
 func decodeCopies(d *canon.D) *copiesTask {
 	t := &copiesTask{}
-	for range d.Count(len(dataset.RowHash{})) {
-		t.rows = append(t.rows, dataset.DecodeRowHash(d))
+	for range d.Count(len(block.RowHash{})) {
+		t.rows = append(t.rows, block.DecodeRowHash(d))
 	}
 	return t
 }
 
-func (t *copiesTask) decode(_ *Job, d *canon.D) family.Message { return dataset.DecodeCopies(d) }
+func (t *copiesTask) decode(_ *Job, d *canon.D) family.Message { return holdout.DecodeCopies(d) }
 
 func (t *copiesTask) merge(_ *Job, left, right family.Message) (family.Message, error) {
-	a, err := as[*dataset.Copies](left)
+	a, err := as[*holdout.Copies](left)
 	if err != nil {
 		return nil, err
 	}
-	b, err := as[*dataset.Copies](right)
+	b, err := as[*holdout.Copies](right)
 	if err != nil {
 		return nil, err
 	}
@@ -93,8 +95,8 @@ func (w *Worker) count(t *copiesTask) leafFunc {
 		if w.in != nil {
 			return w.in.countLeaf(leaf, t.rows)
 		}
-		var c *dataset.Copies
-		return c, w.withLeaf(ctx, leaf, 0, func(_ *dataset.Leaf, v *dataset.View) error {
+		var c *holdout.Copies
+		return c, w.withLeaf(ctx, leaf, 0, func(_ *record.Leaf, v *record.View) error {
 			c = v.Count(t.rows, w.self)
 			return nil
 		})

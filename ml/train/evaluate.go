@@ -5,8 +5,8 @@ import (
 	"math"
 	"strconv"
 
+	"github.com/tributarydb/tributary/ml/block"
 	"github.com/tributarydb/tributary/ml/canon"
-	"github.com/tributarydb/tributary/ml/dataset"
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/metric"
 )
@@ -87,10 +87,10 @@ func (h *cutsPass) rest() family.Message { return &h.cuts }
 
 // block adds the scores of a block's positive rows. It is branch-free, since the branch
 // would be unpredictable.
-func (h *cutsPass) block(b *dataset.Block, rows family.Rows) {
+func (h *cutsPass) block(b *block.Block, rows family.Rows) {
 	s := h.w.scores(b, rows, h.t.predictor)
 	truth, weights := b.Targets()
-	var some [dataset.ChunkRows]float64
+	var some [block.ChunkRows]float64
 	for from := 0; from < len(truth); from += len(some) {
 		n := 0
 		for i, y := range truth[from:min(from+len(some), len(truth))] {
@@ -107,7 +107,7 @@ func (h *cutsPass) block(b *dataset.Block, rows family.Rows) {
 }
 
 // withBlock calls f with a leaf's block to be measured, if there is one.
-func (w *Worker) withBlock(ctx context.Context, t *evaluateTask, leaf int, f func(*dataset.Block, family.Rows)) error {
+func (w *Worker) withBlock(ctx context.Context, t *evaluateTask, leaf int, f func(*block.Block, family.Rows)) error {
 	rows := family.Rows{Leaf: leaf, Held: t.held}
 	b, release, err := w.blocks.Open(blockOf(rows))
 	if err != nil {
@@ -126,7 +126,7 @@ func (w *Worker) withBlock(ctx context.Context, t *evaluateTask, leaf int, f fun
 }
 
 // scores returns the scores of a block: the kept ones, or new ones.
-func (w *Worker) scores(b *dataset.Block, rows family.Rows, p family.Predictor) *family.Scores {
+func (w *Worker) scores(b *block.Block, rows family.Rows, p family.Predictor) *family.Scores {
 	if s := w.keptScores(rows); s != nil {
 		return s
 	}
@@ -177,7 +177,7 @@ func scoresBytes(s *family.Scores) (n int64) {
 
 // block measures the model on a block's rows or windows. Weights count without the
 // classes' weights, which serve training only.
-func (h *evaluatePass) block(b *dataset.Block, rows family.Rows) {
+func (h *evaluatePass) block(b *block.Block, rows family.Rows) {
 	m, t := h.m, h.t
 	truth, weights := b.Targets()
 	r := h.w.keptScores(rows)
@@ -232,8 +232,8 @@ func weightUnit(total float64) float64 {
 
 // values measures the values of a block's rows, all of weight 1, chunk by chunk. ok is
 // false where the model predicts something else.
-func (m *evaluation) values(v family.Valuer, b *dataset.Block) (ok bool) {
-	chunk := make([]float64, dataset.ChunkRows)
+func (m *evaluation) values(v family.Valuer, b *block.Block) (ok bool) {
+	chunk := make([]float64, block.ChunkRows)
 	for from := 0; from < b.Rows; from += len(chunk) {
 		chunk = chunk[:min(len(chunk), b.Padded()-from)]
 		if !v.Values(chunk, b, from) {
@@ -246,7 +246,7 @@ func (m *evaluation) values(v family.Valuer, b *dataset.Block) (ok bool) {
 }
 
 // unit reports whether all weights of a block's rows or windows are 1.
-func unit(b *dataset.Block, w []float64) bool {
+func unit(b *block.Block, w []float64) bool {
 	if b.Unit() {
 		return true
 	}
@@ -262,7 +262,7 @@ func unit(b *dataset.Block, w []float64) bool {
 // branch-free, since whether the model is right is unpredictable.
 func (m *evaluation) unitBinary(r *family.Scores, y []float64, bins *metric.Bins) {
 	var cells [4]int64
-	var given [dataset.ChunkRows]float64 // the probabilities of the true classes
+	var given [block.ChunkRows]float64 // the probabilities of the true classes
 	for from := 0; from < len(r.Probs[1]); from += len(given) {
 		pos := r.Probs[1][from:min(from+len(given), len(r.Probs[1]))]
 		for i, p := range pos {

@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/tributarydb/tributary/ml/canon"
-	"github.com/tributarydb/tributary/ml/dataset"
 	"github.com/tributarydb/tributary/ml/family"
+	"github.com/tributarydb/tributary/ml/record"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -18,9 +18,9 @@ import (
 // statistics do not suffice.
 func TestFromRanges(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 5))
-	column := func(name string, typ types.Type) dataset.Column { return dataset.Column{Name: name, Type: typ} }
+	column := func(name string, typ types.Type) record.Column { return record.Column{Name: name, Type: typ} }
 	rows := func(nulls bool) *table {
-		tb := &table{cols: []dataset.Column{column("a", types.Float8), column("b", types.Float4), column("c", types.Int4), column("d", types.Text),
+		tb := &table{cols: []record.Column{column("a", types.Float8), column("b", types.Float4), column("c", types.Int4), column("d", types.Text),
 			column("w", types.Float8), column("y", types.Float8), column("k", types.Text)}}
 		for i := range 4000 {
 			row := []any{r.NormFloat64() * 1e3, float32(r.NormFloat64() - 3), int32(r.IntN(50)), []string{"x", "y", "z"}[r.IntN(3)], r.Float64(), r.NormFloat64(),

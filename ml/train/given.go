@@ -4,12 +4,12 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/array"
 
 	"github.com/tributarydb/tributary/exec/batch"
-	"github.com/tributarydb/tributary/ml/dataset"
+	"github.com/tributarydb/tributary/ml/block"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
 // given encodes the rows of the relation that the plan names.
-func (r *runner) given() (out []*dataset.Block, err error) {
+func (r *runner) given() (out []*block.Block, err error) {
 	g := r.job.Plan.Given
 	if g == nil || r.in.Resume != nil {
 		return nil, nil

@@ -5,14 +5,14 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/tributarydb/tributary/ml/dataset"
+	"github.com/tributarydb/tributary/ml/record"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
 // TestHoldoutOfFewDistinctRows trains on ten distinct rows with many copies each: the share asked
 // for is held out of the copies of each, and the model is the same wherever the copies are.
 func TestHoldoutOfFewDistinctRows(t *testing.T) {
-	tb := &table{cols: []dataset.Column{{Name: "a", Type: types.Text}, {Name: "b", Type: types.Int4}, {Name: "y", Type: types.Int4}}}
+	tb := &table{cols: []record.Column{{Name: "a", Type: types.Text}, {Name: "b", Type: types.Int4}, {Name: "y", Type: types.Int4}}}
 	for i := range 30000 {
 		k := i % 10
 		tb.rows = append(tb.rows, []any{string(rune('a' + k%5)), int32(k / 2), int32(k * 7 % 3 % 2)})
@@ -56,7 +56,7 @@ func TestHoldoutOfFewDistinctRows(t *testing.T) {
 // TestFewDistinctRows: mini-batches over few distinct rows with many copies have leaves of equal
 // size, and models and holdouts that depend on the rows alone.
 func TestFewDistinctRows(t *testing.T) {
-	tb := &table{cols: []dataset.Column{{Name: "a", Type: types.Float8}, {Name: "y", Type: types.Int4}}}
+	tb := &table{cols: []record.Column{{Name: "a", Type: types.Float8}, {Name: "y", Type: types.Int4}}}
 	for i := range 150000 {
 		tb.rows = append(tb.rows, []any{float64(i % 10), int32(i % 10 * 3 % 7 % 2)})
 	}

@@ -10,16 +10,18 @@ import (
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/kernel"
 	"github.com/tributarydb/tributary/exec/op"
-	"github.com/tributarydb/tributary/ml/dataset"
+	"github.com/tributarydb/tributary/ml/block"
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/feature"
+	"github.com/tributarydb/tributary/ml/holdout"
+	"github.com/tributarydb/tributary/ml/record"
 )
 
 // intake encodes a job's rows directly into blocks: no leaf is sorted, distributed or
 // read twice, and each block that a goroutine fills is a leaf.
 type intake struct {
 	w      *Worker
-	layout *dataset.Layout
+	layout *record.Layout
 	mu     sync.Mutex
 	idle   []*taker
 	all    []*taker
@@ -32,17 +34,17 @@ type intake struct {
 // taker is the state of one goroutine at a time.
 type taker struct {
 	*feature.Intake
-	hasher *dataset.Hasher // nil where no copies are counted
-	b      *dataset.Block  // being filled; nil for none
-	rows   int             // rows taken before b
-	keys   int64           // bytes charged for keys of categories
+	hasher *record.Hasher // nil where no copies are counted
+	b      *block.Block   // being filled; nil for none
+	rows   int            // rows taken before b
+	keys   int64          // bytes charged for keys of categories
 }
 
 // Sizes of the blocks that rows are taken into, in bytes.
 const (
 	leastTaken = 256 << 10 // for the first ones, and where memory is scarce
 	mostTaken  = 8 << 20
-	takenRows  = dataset.UnitRows
+	takenRows  = block.UnitRows
 	flowShare  = 64 // blocks that are not kept take at most the memory divided by this
 )
 
@@ -50,7 +52,7 @@ const (
 func (n *intake) bytes(rows int) int64 {
 	size := n.w.job.spec.TakenBytes(rows)
 	if n.w.job.counts() {
-		size += int64(rows * len(dataset.RowHash{}))
+		size += int64(rows * len(block.RowHash{}))
 	}
 	return size
 }
@@ -76,7 +78,7 @@ func (n *intake) add(ctx context.Context, b *batch.Batch) error {
 			}
 		}
 		at := t.Rows()
-		k := min(b.N-from, dataset.ViewRows, t.b.Rows-at)
+		k := min(b.N-from, record.ViewRows, t.b.Rows-at)
 		if t.hasher != nil {
 			if err := t.hasher.Add(b, from, t.b.Hashes[at:at+k]); err != nil {
 				return err
@@ -108,7 +110,7 @@ func (n *intake) checkout() (*taker, error) {
 	}
 	t := &taker{Intake: n.w.job.spec.NewIntake(counts)}
 	if counts {
-		t.hasher = dataset.NewHasher(n.layout, n.w.job.Seed())
+		t.hasher = record.NewHasher(n.layout, n.w.job.Seed())
 	}
 	n.all = append(n.all, t)
 	return t, nil
@@ -117,7 +119,7 @@ func (n *intake) checkout() (*taker, error) {
 // takerBytes returns the size of a taker without its block.
 func (n *intake) takerBytes() int64 {
 	if n.w.job.counts() {
-		return dataset.HasherBytes
+		return record.HasherBytes
 	}
 	return n.w.job.spec.StatsBytes()
 }
@@ -131,12 +133,12 @@ func (n *intake) checkin(t *taker) {
 // start gives a taker a new block for an eighth of the rows it has taken so far, so
 // that leaves are many and of similar sizes, but a small one where memory is scarce.
 func (n *intake) start(t *taker) error {
-	each := (n.bytes(dataset.ViewRows) + dataset.WeightBytes(dataset.ViewRows)) / dataset.ViewRows // it may get weights
+	each := (n.bytes(record.ViewRows) + block.WeightBytes(record.ViewRows)) / record.ViewRows // it may get weights
 	rows := func(bytes int64) int {
-		return max(min(int(bytes/each), takenRows)&^(dataset.ViewRows-1), dataset.ViewRows)
+		return max(min(int(bytes/each), takenRows)&^(record.ViewRows-1), record.ViewRows)
 	}
 	least := rows(leastTaken)
-	want := max(min(t.rows/8&^(dataset.ViewRows-1), rows(mostTaken)), least)
+	want := max(min(t.rows/8&^(record.ViewRows-1), rows(mostTaken)), least)
 	if n.flowing.Load() || !n.w.blocks.TryReserve(n.bytes(want)) {
 		if want = least; n.w.flow.may {
 			want = rows(min(max(n.w.cfg.Pool.Limit()/flowShare, leastTaken), mostTaken))
@@ -145,7 +147,7 @@ func (n *intake) start(t *taker) error {
 			}
 		}
 		if err := n.w.blocks.Reserve(n.bytes(want)); err != nil {
-			want = dataset.ViewRows
+			want = record.ViewRows
 			if err := n.flush(); err != nil {
 				return err
 			}
@@ -192,7 +194,7 @@ func (n *intake) end(t *taker) error {
 // trim copies a block to one of the size of its rows, so that only these stay charged.
 // Where there is no memory for both, the block stays as it is and is likely to be
 // spilled soon.
-func (n *intake) trim(b *dataset.Block, rows int) *dataset.Block {
+func (n *intake) trim(b *block.Block, rows int) *block.Block {
 	if rows == b.Rows {
 		return b
 	}
@@ -270,28 +272,28 @@ func (n *intake) close() {
 }
 
 // copies returns the counts of copies of all rows.
-func (n *intake) copies(node int) *dataset.Copies {
-	var all []*dataset.Hasher
+func (n *intake) copies(node int) *holdout.Copies {
+	var all []*record.Hasher
 	for _, t := range n.all {
 		if t.hasher != nil {
 			all = append(all, t.hasher)
 		}
 	}
-	return dataset.CopiesOf(all, node)
+	return record.CopiesOf(all, node)
 }
 
 // countLeaf counts the copies of rows in a leaf.
-func (n *intake) countLeaf(leaf int, rows []dataset.RowHash) (*dataset.Copies, error) {
+func (n *intake) countLeaf(leaf int, rows []block.RowHash) (*holdout.Copies, error) {
 	b, release, err := n.w.blocks.Open(blockOf(family.Rows{Leaf: leaf}))
 	if err != nil || b == nil {
-		return &dataset.Copies{}, err
+		return &holdout.Copies{}, err
 	}
 	defer release()
-	return b.Count(rows, n.w.self), nil
+	return holdout.OfBlock(b, rows, n.w.self), nil
 }
 
 // fit draws what is held out of a leaf, and returns its statistics.
-func (n *intake) fit(ctx context.Context, leaf int, d *dataset.Drawer) (*feature.Stats, error) {
+func (n *intake) fit(ctx context.Context, leaf int, d *holdout.Drawer) (*feature.Stats, error) {
 	b, release, err := n.w.blocks.Open(blockOf(family.Rows{Leaf: leaf}))
 	if err != nil {
 		return nil, err
@@ -302,7 +304,7 @@ func (n *intake) fit(ctx context.Context, leaf int, d *dataset.Drawer) (*feature
 	}
 	taken := n.leaves[leaf]
 	if b == nil {
-		b = &dataset.Block{}
+		b = &block.Block{}
 	}
 	if d.Draws() && taken.Held == nil && taken.Rows > 0 {
 		if err := n.w.blocks.Reserve(taken.HeldBytes()); err != nil {
@@ -332,7 +334,7 @@ func (n *intake) encodeRows(leaf int, p *encodeTask) (*encodedRows, error) {
 		if b, err = blocks.Take(at); err != nil {
 			return nil, err
 		}
-		blocks.Unreserve(int64(len(b.Hashes) * len(dataset.RowHash{})))
+		blocks.Unreserve(int64(len(b.Hashes) * len(block.RowHash{})))
 		n.leaves[leaf] = nil
 		return n.encodeBlock(leaf, b, taken, p, nil)
 	}
@@ -347,10 +349,10 @@ func (n *intake) encodeRows(leaf int, p *encodeTask) (*encodedRows, error) {
 
 // encodeBlock encodes a leaf's blocks from a block of unfitted rows: in place, or into
 // new blocks, after which free releases it.
-func (n *intake) encodeBlock(leaf int, b *dataset.Block, taken *feature.Taken, p *encodeTask, free func()) (*encodedRows, error) {
+func (n *intake) encodeBlock(leaf int, b *block.Block, taken *feature.Taken, p *encodeTask, free func()) (*encodedRows, error) {
 	rows, held := taken.Parts()
 	s, f := &encodedRows{rows: int64(rows), held: int64(held), leaves: []int64{int64(rows)}}, p.fitted
-	var parts [2]*dataset.Block
+	var parts [2]*block.Block
 	if f.FinishesTaken(b, taken) {
 		if p.classWeights != nil {
 			if err := n.w.blocks.Reserve(b.OwnWeightsBytes()); err != nil {
@@ -365,7 +367,7 @@ func (n *intake) encodeBlock(leaf int, b *dataset.Block, taken *feature.Taken, p
 			if rows == 0 {
 				continue
 			}
-			if err := n.w.blocks.Reserve(dataset.BlockBytes(rows, f.Dense, f.Codes, f.Narrow)); err != nil {
+			if err := n.w.blocks.Reserve(block.Bytes(rows, f.Dense, f.Codes, f.Narrow)); err != nil {
 				return nil, err
 			}
 			parts[i] = f.EncodeTaken(b, taken, i == 1, p.classWeights)
@@ -397,7 +399,7 @@ func (n *intake) encodeBlock(leaf int, b *dataset.Block, taken *feature.Taken, p
 }
 
 // addWeights adds the weights of a block to train on.
-func (s *encodedRows) addWeights(b *dataset.Block) {
+func (s *encodedRows) addWeights(b *block.Block) {
 	ones := 0
 	for _, x := range b.W[:b.Rows] {
 		if x == 1 {

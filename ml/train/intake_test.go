@@ -7,14 +7,14 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/tributarydb/tributary/ml/dataset"
+	"github.com/tributarydb/tributary/ml/record"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
 // numbers makes rows of numbers of several types, a few NULL if nulls, with a label of a type and a
 // boolean column; each row has so many copies.
 func numbers(n, copies int, nulls bool, label types.Type, narrow bool) *table {
-	tb := &table{cols: []dataset.Column{{Name: "a", Type: types.Float4}, {Name: "b", Type: types.Float4}, {Name: "c", Type: types.Float4},
+	tb := &table{cols: []record.Column{{Name: "a", Type: types.Float4}, {Name: "b", Type: types.Float4}, {Name: "c", Type: types.Float4},
 		{Name: "y", Type: label}, {Name: "held", Type: types.Bool}}}
 	if !narrow {
 		tb.cols[1].Type, tb.cols[2].Type = types.Int4, types.Float8
@@ -64,8 +64,8 @@ func categories(tb *table) {
 		}
 		tb.rows[i] = append(row, few, many, flag)
 	}
-	tb.cols = append(slices.Clone(tb.cols), dataset.Column{Name: "few", Type: types.Text}, dataset.Column{Name: "many", Type: types.Text},
-		dataset.Column{Name: "flag", Type: types.Bool})
+	tb.cols = append(slices.Clone(tb.cols), record.Column{Name: "few", Type: types.Text}, record.Column{Name: "many", Type: types.Text},
+		record.Column{Name: "flag", Type: types.Bool})
 }
 
 // TestRowsTakenIn: rows that are encoded into blocks as they arrive, in one place or distributed,
@@ -165,7 +165,7 @@ func TestAlmostFullBlock(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	full := leastTaken / int(job.spec.UnfittedBytes(dataset.ViewRows, 0)/dataset.ViewRows) &^ (dataset.ViewRows - 1)
+	full := leastTaken / int(job.spec.UnfittedBytes(record.ViewRows, 0)/record.ViewRows) &^ (record.ViewRows - 1)
 	all := tb.rows
 	for rows := full - 8; rows <= full; rows += 4 {
 		tb.rows = all[:rows]

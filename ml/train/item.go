@@ -3,7 +3,7 @@ package train
 import (
 	"slices"
 
-	"github.com/tributarydb/tributary/ml/dataset"
+	"github.com/tributarydb/tributary/ml/block"
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/reduce"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -16,7 +16,7 @@ import (
 func (w *Worker) cut(p *Part, t *stepTask) (*reduce.Plan, error) {
 	plan, nodes := w.plan, w.nodes
 	p.place = w.self
-	leaf := func(leaf, node int, s *dataset.Slice) {
+	leaf := func(leaf, node int, s *block.Slice) {
 		if w.owners[leaf] != w.self {
 			return
 		}
@@ -67,7 +67,7 @@ func (it *item) size() (n int) {
 
 // itemsOf returns the items of a leaf in a step, of slice s where there is one. There
 // is always at least one, so that the leaf has its place in the tree.
-func (w *Worker) itemsOf(p *Part, t *stepTask, leaf, node int, s *dataset.Slice) []*item {
+func (w *Worker) itemsOf(p *Part, t *stepTask, leaf, node int, s *block.Slice) []*item {
 	all := &item{leaf: leaf, node: node}
 	for k := range 2 {
 		r := family.Rows{Leaf: leaf, Held: k == 1}

@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"github.com/tributarydb/tributary/exec/mem"
+	"github.com/tributarydb/tributary/ml/block"
 	"github.com/tributarydb/tributary/ml/canon"
-	"github.com/tributarydb/tributary/ml/dataset"
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/optim"
 	"github.com/tributarydb/tributary/ml/reduce"
@@ -20,14 +20,14 @@ func TestMiniBatchConcernsItsLeaves(t *testing.T) {
 	owners := []int{0, 1, 1, 2}
 	job := &Job{Plan: &family.Plan{Scope: family.ByLeaf}, Options: &family.Values{}}
 	for step, want := range []struct{ workers, leaves []int }{{[]int{0}, []int{0}}, {[]int{0, 1}, []int{1}}, {[]int{0, 1}, []int{2}}, {[]int{0, 2}, []int{3}}} {
-		body := &stepTask{step: &family.Step{Set: family.Train, Batch: &optim.MiniBatch{Step: step, Steps: 4}}, slices: dataset.BatchSlices(rows, 8, step, 4)}
+		body := &stepTask{step: &family.Step{Set: family.Train, Batch: &optim.MiniBatch{Step: step, Steps: 4}}, slices: block.BatchSlices(rows, 8, step, 4)}
 		task := Task{body: body}
 		var workers []int
 		for self := range 3 {
 			if task.Needs(self, owners) {
 				workers = append(workers, self)
 			}
-			w := &Worker{job: job, owners: owners, self: self, blocks: &dataset.Blocks{}}
+			w := &Worker{job: job, owners: owners, self: self, blocks: &block.Blocks{}}
 			p := &Part{w: w, body: body}
 			plan, err := w.cut(p, body)
 			if err != nil {
@@ -52,15 +52,15 @@ func TestMiniBatchConcernsItsLeaves(t *testing.T) {
 // TestSmallLeafIsCut: few rows in one leaf are divided among several goroutines if the family
 // allows that, for a mini-batch and for all rows.
 func TestSmallLeafIsCut(t *testing.T) {
-	blocks := dataset.NewBlocks(dataset.Config{Pool: mem.NewPool("items", 0)})
+	blocks := block.NewBlocks(block.Config{Pool: mem.NewPool("items", 0)})
 	defer blocks.Close()
-	if err := blocks.Put(0, dataset.NewBlock(200, 1, 0, true)); err != nil {
+	if err := blocks.Put(0, block.New(200, 1, 0, true)); err != nil {
 		t.Fatal(err)
 	}
 	for grain, want := range map[int]int{0: 1, 64: 4} {
 		w := &Worker{job: &Job{Plan: &family.Plan{Scope: family.ByLeaf, Grain: grain}, Options: &family.Values{}}, owners: []int{0}, plan: reduce.NewPlan([]int{0}), blocks: blocks}
 		for _, body := range []*stepTask{{step: &family.Step{Set: family.Train | family.Held}},
-			{step: &family.Step{Set: family.Train, Batch: &optim.MiniBatch{Steps: 1}}, slices: dataset.BatchSlices([]int64{200}, 8, 0, 1)}} {
+			{step: &family.Step{Set: family.Train, Batch: &optim.MiniBatch{Steps: 1}}, slices: block.BatchSlices([]int64{200}, 8, 0, 1)}} {
 			p := &Part{w: w, body: body}
 			if _, err := w.cut(p, body); err != nil {
 				t.Fatal(err)
@@ -81,16 +81,16 @@ func TestSmallLeafIsCut(t *testing.T) {
 // TestLargePartsComeFirst: the small remainders of leaves in a mini-batch are worked on last, so
 // that goroutines end at about the same time.
 func TestLargePartsComeFirst(t *testing.T) {
-	blocks := dataset.NewBlocks(dataset.Config{Pool: mem.NewPool("items", 0)})
+	blocks := block.NewBlocks(block.Config{Pool: mem.NewPool("items", 0)})
 	defer blocks.Close()
 	rows := []int64{40, 88}
 	for leaf, n := range rows {
-		if err := blocks.Put(2*leaf, dataset.NewBlock(int(n), 1, 0, true)); err != nil {
+		if err := blocks.Put(2*leaf, block.New(int(n), 1, 0, true)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	w := &Worker{job: &Job{Plan: &family.Plan{Scope: family.ByLeaf, Grain: 32}, Options: &family.Values{}}, owners: []int{0, 0}, blocks: blocks}
-	body := &stepTask{step: &family.Step{Set: family.Train, Batch: &optim.MiniBatch{Steps: 1}}, slices: dataset.BatchSlices(rows, 8, 0, 1)}
+	body := &stepTask{step: &family.Step{Set: family.Train, Batch: &optim.MiniBatch{Steps: 1}}, slices: block.BatchSlices(rows, 8, 0, 1)}
 	p := &Part{w: w, body: body}
 	if _, err := w.cut(p, body); err != nil {
 		t.Fatal(err)
@@ -107,7 +107,7 @@ func TestLargePartsComeFirst(t *testing.T) {
 // TestMiniBatchFromElsewhere: slices from another node that no step can have are refused as damage.
 func TestMiniBatchFromElsewhere(t *testing.T) {
 	job := &Job{Plan: &family.Plan{}}
-	for _, bad := range [][]dataset.Slice{{{Leaf: 0, From: 8, To: 8}}, {{Leaf: 1, From: 0, To: 8}, {Leaf: 0, From: 0, To: 8}}, {{Leaf: 0, From: 0, To: 7}}, {{Leaf: 0, From: -8, To: 8}}} {
+	for _, bad := range [][]block.Slice{{{Leaf: 0, From: 8, To: 8}}, {{Leaf: 1, From: 0, To: 8}, {Leaf: 0, From: 0, To: 8}}, {{Leaf: 0, From: 0, To: 7}}, {{Leaf: 0, From: -8, To: 8}}} {
 		task := Task{body: &stepTask{step: &family.Step{Batch: &optim.MiniBatch{Steps: 1}}, slices: bad}}
 		var e canon.E
 		task.body.Encode(&e)
@@ -117,7 +117,7 @@ func TestMiniBatchFromElsewhere(t *testing.T) {
 		}
 	}
 	w := &Worker{job: job, owners: []int{0}}
-	if _, err := w.cut(&Part{w: w}, &stepTask{step: &family.Step{Batch: &optim.MiniBatch{Steps: 1}}, slices: []dataset.Slice{{Leaf: 1, To: 8}}}); err == nil {
+	if _, err := w.cut(&Part{w: w}, &stepTask{step: &family.Step{Batch: &optim.MiniBatch{Steps: 1}}, slices: []block.Slice{{Leaf: 1, To: 8}}}); err == nil {
 		t.Error("a leaf that there is not is taken")
 	}
 }

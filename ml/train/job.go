@@ -5,11 +5,12 @@ import (
 	"strings"
 
 	"github.com/tributarydb/tributary/ml/canon"
-	"github.com/tributarydb/tributary/ml/dataset"
 	"github.com/tributarydb/tributary/ml/families"
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/feature"
+	"github.com/tributarydb/tributary/ml/holdout"
 	"github.com/tributarydb/tributary/ml/model"
+	"github.com/tributarydb/tributary/ml/record"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
@@ -19,18 +20,18 @@ type Job struct {
 	Family  family.Family
 	Plan    *family.Plan
 	Options *family.Values
-	Columns []dataset.Column // of the training query
+	Columns []record.Column // of the training query
 	args    []family.Arg
 	task    family.Task // that the algorithm's name asks for, or ""
 	targets []string    // all of them where there are several, else nil
 	spec    feature.Spec
-	windows *dataset.Windows // of a family that learns from windows
+	windows *record.Windows // of a family that learns from windows
 }
 
 // NewJob checks a statement's parts against the query's columns. algorithm is
 // the name after USING, or "" where it is among the options; predict is what
 // PREDICT names, or nil.
-func NewJob(algorithm string, predict []string, args []family.Arg, transforms []feature.Transform, cols []dataset.Column) (*Job, error) {
+func NewJob(algorithm string, predict []string, args []family.Arg, transforms []feature.Transform, cols []record.Column) (*Job, error) {
 	f, task, err := findFamily(algorithm, args)
 	if err != nil {
 		return nil, err
@@ -161,7 +162,7 @@ func (j *Job) labels(predict []string) (names []string, named bool, err error) {
 	return nil, false, nil
 }
 
-func find(cols []dataset.Column, name string) int {
+func find(cols []record.Column, name string) int {
 	for i, c := range cols {
 		if strings.EqualFold(c.Name, name) {
 			return i
@@ -235,7 +236,7 @@ func undefined(column string) *pgerr.Error {
 
 // CheckTargets returns an error, with its position, for a name in PREDICT that is no
 // column of the training query.
-func CheckTargets(predict []string, pos []int, cols []dataset.Column) error {
+func CheckTargets(predict []string, pos []int, cols []record.Column) error {
 	for i, name := range predict {
 		if find(cols, name) < 0 {
 			return undefined(name).At(pos[i])
@@ -259,7 +260,7 @@ func (j *Job) makePlan() (err error) {
 	}
 	j.windows, j.spec.Categories, j.spec.Gaps = nil, j.Plan.Categories, j.Options.Bool("nan_as_null", false)
 	if w := j.Plan.Windows; w != nil {
-		j.windows = &dataset.Windows{Length: w.Length, Stride: w.Stride}
+		j.windows = &record.Windows{Length: w.Length, Stride: w.Stride}
 		for _, n := range w.PartitionBy {
 			j.windows.Partition = append(j.windows.Partition, find(j.Columns, n))
 		}
@@ -322,7 +323,7 @@ func (j *Job) encoders(transforms []feature.Transform) error {
 	case "auto":
 		s.Narrow = j.Plan.Narrow || s.AutoNarrow()
 	}
-	l, err := dataset.NewLayout(j.Columns)
+	l, err := record.NewLayout(j.Columns)
 	if err != nil || j.windows == nil {
 		return err
 	}
@@ -387,7 +388,7 @@ func (j *Job) draws() bool { return j.split() == "random" || j.split() == "auto_
 
 // zone returns the range in which the cut of their draw will be, as far as it is known
 // before the rows are counted.
-func (j *Job) zone() dataset.Zone {
+func (j *Job) zone() holdout.Bands {
 	var cuts [][2]float64
 	switch j.split() {
 	case "random":
@@ -399,7 +400,7 @@ func (j *Job) zone() dataset.Zone {
 		share := float64(i) / float64(j.Folds())
 		cuts = append(cuts, [2]float64{share, share})
 	}
-	return dataset.ZoneOf(cuts...)
+	return holdout.BandsOf(cuts...)
 }
 
 // holdout returns the fraction of so many rows that is held out.
@@ -442,7 +443,7 @@ func (j *Job) Leaves(buckets []int64) int {
 	for _, n := range buckets {
 		rows += n
 	}
-	return dataset.Leaves(rows)
+	return record.Leaves(rows)
 }
 
 // Spreads reports whether the copies of frequent rows are spread over so many leaves.
@@ -452,7 +453,7 @@ func (j *Job) Spreads(leaves int) bool { return leaves > 1 && !j.InPlace() && j.
 func (j *Job) Seed() uint64 { return uint64(j.Options.Float("seed", 0)) }
 
 // Target returns the label column, nil where there is none.
-func (j *Job) Target() *dataset.Column {
+func (j *Job) Target() *record.Column {
 	if at := j.spec.LabelCol(); at >= 0 {
 		return &j.Columns[at]
 	}
@@ -477,7 +478,7 @@ func (j *Job) more() []string {
 
 // column returns the number of the column with exactly this name.
 func (j *Job) column(name string) int {
-	return slices.IndexFunc(j.Columns, func(c dataset.Column) bool { return c.Name == name })
+	return slices.IndexFunc(j.Columns, func(c record.Column) bool { return c.Name == name })
 }
 
 // planOf returns the plan of one of the targets, the first being 0.
@@ -499,8 +500,8 @@ func (j *Job) learns(f *feature.Fitted) (*feature.Fitted, []int) {
 }
 
 // Features returns the columns that the model will need.
-func (j *Job) Features() []dataset.Column {
-	var out []dataset.Column
+func (j *Job) Features() []record.Column {
+	var out []record.Column
 	for _, c := range j.spec.Cols {
 		if c.Role == feature.Feature && !c.Target {
 			out = append(out, c.Column)

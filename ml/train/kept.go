@@ -4,9 +4,10 @@ import (
 	"errors"
 
 	"github.com/tributarydb/tributary/exec/mem"
+	"github.com/tributarydb/tributary/ml/block"
 	"github.com/tributarydb/tributary/ml/canon"
-	"github.com/tributarydb/tributary/ml/dataset"
 	"github.com/tributarydb/tributary/ml/feature"
+	"github.com/tributarydb/tributary/ml/record"
 	"github.com/tributarydb/tributary/ml/reduce"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -88,7 +89,7 @@ func (j *Job) DecodeEncoded(b []byte) (*Encoded, error) {
 // Dataset is a worker's part of a dataset after its training. It must be closed, or
 // taken over by another worker.
 type Dataset struct {
-	blocks *dataset.Blocks
+	blocks *block.Blocks
 	maker  *Worker // re-creates blocks from rows when they are opened; nil where blocks are kept
 	block  int64   // bytes of the encoded rows
 	fitted *feature.Fitted
@@ -111,7 +112,7 @@ func (w *Worker) Leave(pool *mem.Pool) *Dataset {
 		// Nothing else is needed any more.
 		w.cfg.Send, w.last, w.scored, w.in, w.flow.stats, w.flow.seen, w.flow.counted = nil, nil, nil, nil, nil, nil, nil
 	} else {
-		w.blocks, w.maker, w.fitted = dataset.NewBlocks(w.dataset), nil, nil
+		w.blocks, w.maker, w.fitted = block.NewBlocks(w.files()), nil, nil
 	}
 	d.move(pool, true)
 	return d
@@ -126,14 +127,14 @@ func (d *Dataset) move(to *mem.Pool, idle bool) {
 }
 
 // stores returns the stores of the rows from which blocks are re-created.
-func (d *Dataset) stores() []*dataset.Store {
+func (d *Dataset) stores() []*record.Store {
 	switch {
 	case d.maker == nil:
 		return nil
 	case d.maker.flow.coded != nil:
 		return d.maker.flow.coded
 	}
-	return []*dataset.Store{d.maker.store}
+	return []*record.Store{d.maker.store}
 }
 
 // Take gives a worker the blocks of an earlier one, instead of rows. renumber maps a

@@ -4,9 +4,9 @@ import (
 	"bytes"
 	"testing"
 
-	"github.com/tributarydb/tributary/ml/dataset"
 	"github.com/tributarydb/tributary/ml/families"
 	"github.com/tributarydb/tributary/ml/family"
+	"github.com/tributarydb/tributary/ml/record"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -53,12 +53,12 @@ func TestFeaturesOfOneKind(t *testing.T) {
 			options = []any{"n_estimators", int64(2)}
 		}
 		for _, kind := range kinds {
-			tb := &table{cols: []dataset.Column{{Name: "a", Type: kind.t}, {Name: "b", Type: kind.t}}}
+			tb := &table{cols: []record.Column{{Name: "a", Type: kind.t}, {Name: "b", Type: kind.t}}}
 			if target != "" {
-				tb.cols = append(tb.cols, dataset.Column{Name: target, Type: map[string]types.Type{"y": types.Float8, "k": types.Int4}[target]})
+				tb.cols = append(tb.cols, record.Column{Name: target, Type: map[string]types.Type{"y": types.Float8, "k": types.Int4}[target]})
 			}
 			if len(options) > 4 {
-				tb.cols = append(tb.cols, dataset.Column{Name: "i", Type: types.Int4}, dataset.Column{Name: "p", Type: types.Int4})
+				tb.cols = append(tb.cols, record.Column{Name: "i", Type: types.Int4}, record.Column{Name: "p", Type: types.Int4})
 			}
 			for i := range 300 {
 				row := []any{kind.of(i % 5), kind.of(i * 7 % 11 % 4)}

@@ -1,8 +1,9 @@
 package train
 
 import (
-	"github.com/tributarydb/tributary/ml/dataset"
+	"github.com/tributarydb/tributary/ml/block"
 	"github.com/tributarydb/tributary/ml/feature"
+	"github.com/tributarydb/tributary/ml/record"
 )
 
 // Distributed rows that were spilled, because the query cannot be read again or that
@@ -11,11 +12,11 @@ import (
 
 // encodeLater registers the blocks of a leaf's rows to be re-created when they are
 // opened.
-func (w *Worker) encodeLater(leaf int, spec *feature.Spec, p *encodeTask, v *dataset.View) (*encodedRows, error) {
+func (w *Worker) encodeLater(leaf int, spec *feature.Spec, p *encodeTask, v *record.View) (*encodedRows, error) {
 	w.later.Store(true)
 	train, held := spec.Split(v)
 	s := &encodedRows{rows: int64(train.Units()), held: int64(held.Units()), leaves: []int64{int64(train.Units())}}
-	for i, part := range []*dataset.View{train, held} {
+	for i, part := range []*record.View{train, held} {
 		if part.Rows == 0 {
 			continue
 		}
@@ -29,13 +30,13 @@ func (w *Worker) encodeLater(leaf int, spec *feature.Spec, p *encodeTask, v *dat
 			return nil, err
 		}
 		w.encoded.Add(bytes)
-		w.blocks.PutMade(2*leaf+i, part.Rows, windows, bytes, func() (*dataset.Block, error) { return w.remake(leaf, spec, p, i, bytes) })
+		w.blocks.PutMade(2*leaf+i, part.Rows, windows, bytes, func() (*block.Block, error) { return w.remake(leaf, spec, p, i, bytes) })
 	}
 	return s, nil
 }
 
 // look encodes rows to sum their weights, and to check that no target is missing.
-func (w *Worker) look(spec *feature.Spec, p *encodeTask, part *dataset.View, i int, s *encodedRows) error {
+func (w *Worker) look(spec *feature.Spec, p *encodeTask, part *record.View, i int, s *encodedRows) error {
 	b, err := w.encode(spec, p, part, nil, i)
 	if err != nil {
 		return err
@@ -52,16 +53,16 @@ func (w *Worker) look(spec *feature.Spec, p *encodeTask, part *dataset.View, i i
 
 // remake re-creates a block, for which so many bytes are charged: of the rows to train
 // on, or of those held out.
-func (w *Worker) remake(leaf int, spec *feature.Spec, p *encodeTask, i int, bytes int64) (b *dataset.Block, err error) {
+func (w *Worker) remake(leaf int, spec *feature.Spec, p *encodeTask, i int, bytes int64) (b *block.Block, err error) {
 	if w.job.targets != nil { // separating them takes a copy
 		bytes = 0
 	}
-	err = w.withLeaf(w.cfg.Context, leaf, bytes, func(l *dataset.Leaf, v *dataset.View) error {
+	err = w.withLeaf(w.cfg.Context, leaf, bytes, func(l *record.Leaf, v *record.View) error {
 		if err := l.Draw(w.drawer, v); err != nil {
 			return err
 		}
 		train, held := spec.Split(v)
-		part := [...]*dataset.View{train, held}[i]
+		part := [...]*record.View{train, held}[i]
 		if bytes > 0 {
 			b = w.encodePaid(spec, p, part, nil, i)
 			return w.order(b, part)

@@ -5,8 +5,9 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/tributarydb/tributary/ml/dataset"
+	"github.com/tributarydb/tributary/ml/block"
 	"github.com/tributarydb/tributary/ml/family"
+	"github.com/tributarydb/tributary/ml/record"
 	"github.com/tributarydb/tributary/ml/reduce"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
@@ -24,7 +25,7 @@ type Local struct {
 // leaves. It returns the number of rows. If rows must be read a second time nothing is sent.
 func (l *Local) Distribute(ctx context.Context) (int64, error) {
 	ids := make([]int, len(l.Workers))
-	buckets := make([]int64, dataset.Buckets)
+	buckets := make([]int64, block.Buckets)
 	var total int64
 	job := l.Workers[0].job
 	for i, w := range l.Workers {
@@ -68,7 +69,7 @@ func (l *Local) DistributeTo(ctx context.Context, owners []int) error {
 		}
 	}
 	for leaf, owner := range owners {
-		from, to := dataset.LeafBuckets(leaf, len(owners))
+		from, to := record.LeafBuckets(leaf, len(owners))
 		for i, w := range l.Workers {
 			if err := ctx.Err(); err != nil {
 				return err
@@ -85,7 +86,7 @@ func (l *Local) DistributeTo(ctx context.Context, owners []int) error {
 
 // spread divides the copies of common rows among all leaves, and assigns the leaves to owners.
 func (l *Local) spread(total int64, owners []int) error {
-	var common []dataset.Common
+	var common []record.Frequent
 	if l.Workers[0].job.Spreads(len(owners)) {
 		for _, w := range l.Workers {
 			some, err := w.Common(total)
@@ -95,10 +96,10 @@ func (l *Local) spread(total int64, owners []int) error {
 			common = append(common, some...)
 		}
 	}
-	return l.assign(owners, dataset.Together(common, total), false)
+	return l.assign(owners, record.MergeFrequent(common, total), false)
 }
 
-func (l *Local) assign(owners []int, common []dataset.Common, rescan bool) error {
+func (l *Local) assign(owners []int, common []record.Frequent, rescan bool) error {
 	for i, w := range l.Workers {
 		if err := w.Assign(owners, len(l.Workers), i, rescan, common); err != nil {
 			return err

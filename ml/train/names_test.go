@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tributarydb/tributary/ml/dataset"
 	"github.com/tributarydb/tributary/ml/families"
 	"github.com/tributarydb/tributary/ml/family"
+	"github.com/tributarydb/tributary/ml/record"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -15,7 +15,7 @@ import (
 // TestOtherSystems has options of BigQuery ML, scikit-learn and Keras: each means the same here, or
 // is an error that says so; none is ignored.
 func TestOtherSystems(t *testing.T) {
-	cols := []dataset.Column{{Name: "x", Type: types.Float8}, {Name: "z", Type: types.Text}, {Name: "w", Type: types.Float8}, {Name: "held", Type: types.Bool},
+	cols := []record.Column{{Name: "x", Type: types.Float8}, {Name: "z", Type: types.Text}, {Name: "w", Type: types.Float8}, {Name: "held", Type: types.Bool},
 		{Name: "n", Type: types.Int4}, {Name: "y", Type: types.Float8}}
 	const (
 		no      = string(pgerr.FeatureNotSupported)

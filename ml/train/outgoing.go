@@ -3,7 +3,8 @@ package train
 import (
 	"sync"
 
-	"github.com/tributarydb/tributary/ml/dataset"
+	"github.com/tributarydb/tributary/ml/block"
+	"github.com/tributarydb/tributary/ml/record"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
@@ -43,10 +44,10 @@ func (w *Worker) newOutgoing(workers int) (*outgoing, error) {
 
 // add distributes the rows of a view, which are encoded in b: to train on, or held out
 // (part is 1).
-func (o *outgoing) add(v *dataset.View, b *dataset.Block, part int) error {
+func (o *outgoing) add(v *record.View, b *block.Block, part int) error {
 	w := o.w
 	own := make([]int32, 0, v.Rows)
-	per, coded := dataset.Buckets/max(len(w.owners), 1), w.flow.coded[part]
+	per, coded := block.Buckets/max(len(w.owners), 1), w.flow.coded[part]
 	for i := range v.Rows {
 		if w.flow.counted.Count(v, i, part == 1, func() []byte { return coded.Record(v, b, i) }) {
 			continue

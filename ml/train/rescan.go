@@ -7,10 +7,12 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/tributarydb/tributary/ml/block"
 	"github.com/tributarydb/tributary/ml/canon"
-	"github.com/tributarydb/tributary/ml/dataset"
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/feature"
+	"github.com/tributarydb/tributary/ml/holdout"
+	"github.com/tributarydb/tributary/ml/record"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
@@ -24,7 +26,7 @@ import (
 // Statistics are of the rows that are not held out, and which these are depends on how
 // often rows occur: which is known when all have been read. But which bins of the draw
 // are held out is known approximately before. So separate statistics are taken for the
-// rows below the cut, for those above it, and by bin in between (dataset.Zone).
+// rows below the cut, for those above it, and by bin in between (holdout.Bands).
 
 // ErrOtherRows is the error of a query that returns other rows when it is read again:
 // the training must hold its rows, with WorkerConfig.Rescan false. The error may come
@@ -40,26 +42,26 @@ type flow struct {
 	may  bool // rows may be read again
 	on   bool // they will be read again: no worker keeps any
 	task *encodeTask
-	seen *dataset.Copies // of the first reading
+	seen *holdout.Copies // of the first reading
 	// readings after the first one
 	readings int
 	// For a job with distributed rows: those of the second reading, to train on and held
 	// out, and the buffers that send them to others; nil for a job in place.
-	coded   []*dataset.Store
+	coded   []*record.Store
 	out     *outgoing
-	counted *dataset.Counted // rows that are counted instead
+	counted *record.FrequentCounter // rows that are counted instead
 	// For windows: how long partitions are, and which are too short.
-	lengths *dataset.Lengths
-	short   []dataset.RowHash
+	lengths *record.Lengths
+	short   []block.RowHash
 
 	mu      sync.Mutex
 	drained bool
-	apart   map[dataset.RowHash]*apartRow // rows counted separately; the map is never modified
-	fixed   bool                          // no rows are added to apart
-	before  *flowedBy                     // which other rows were read
-	holdout *dataset.Holdout              // that was last asked for
-	charge  func(n int64)                 // for statistics
-	zone    dataset.Zone
+	apart   map[block.RowHash]*apartRow // rows counted separately; the map is never modified
+	fixed   bool                        // no rows are added to apart
+	before  *flowedBy                   // which other rows were read
+	holdout *holdout.Holdout            // that was last asked for
+	charge  func(n int64)               // for statistics
+	zone    holdout.Bands
 	stats   []*feature.Stats // of this reading, by part of the zone; nil for no rows
 	made    *encodedRows     // of a reading after the first
 	leaves  int              // leaves made so far
@@ -69,7 +71,7 @@ type flow struct {
 const flowFolds = 20
 
 // flows reports whether a job's rows, of this layout, may be read again.
-func (j *Job) flows(l *dataset.Layout) bool {
+func (j *Job) flows(l *record.Layout) bool {
 	if j.windows != nil {
 		return j.flowsWindows(l)
 	}
@@ -105,7 +107,7 @@ func (f *flow) counting() bool { return f.readings > 0 && f.task == nil }
 
 // all returns the statistics of all rows except those that h holds out on node self;
 // nil for no rows.
-func (f *flow) all(spec *feature.Spec, h *dataset.Holdout, self int) (sum *feature.Stats, err error) {
+func (f *flow) all(spec *feature.Spec, h *holdout.Holdout, self int) (sum *feature.Stats, err error) {
 	held, ok := f.zone.Held(h)
 	if !ok {
 		return nil, errDraw
@@ -151,7 +153,7 @@ func (f *flow) encodedRows(j *Job, s *encodedRows) error {
 }
 
 // flowed processes rows that the store does not keep.
-func (w *Worker) flowed(v *dataset.View) error {
+func (w *Worker) flowed(v *record.View) error {
 	switch {
 	case w.job.windows == nil:
 	case w.flow.task == nil:
@@ -163,13 +165,13 @@ func (w *Worker) flowed(v *dataset.View) error {
 }
 
 // flowedBy processes those of them that are trained on or held out.
-func (w *Worker) flowedBy(v *dataset.View) error {
+func (w *Worker) flowedBy(v *record.View) error {
 	if v.Rows == 0 {
 		return nil
 	}
 	spec, rest := w.job.Spec(), v
 	if w.job.counts() {
-		apart, err := w.flow.sift(v.Rows, func(i int) dataset.RowHash { h, _ := v.Hash(i); return h },
+		apart, err := w.flow.sift(v.Rows, func(i int) block.RowHash { h, _ := v.Hash(i); return h },
 			func(i int) (*feature.Stats, error) { return spec.Collect(w.cfg.Context, v.Only(i)) })
 		if err != nil {
 			return err
@@ -178,7 +180,7 @@ func (w *Worker) flowedBy(v *dataset.View) error {
 			rest, _ = v.SplitBy(func(i int) bool { return apart[i] })
 		}
 	}
-	for part, v := range rest.Parted(w.flow.zone) {
+	for part, v := range rest.Banded(w.flow.zone) {
 		if v == nil {
 			continue
 		}
@@ -205,13 +207,13 @@ func (w *Worker) flowedBy(v *dataset.View) error {
 }
 
 // distribute encodes rows and distributes them, as many goroutines at once as there is memory for.
-func (w *Worker) distribute(spec *feature.Spec, v *dataset.View) error {
+func (w *Worker) distribute(spec *feature.Spec, v *record.View) error {
 	train, held := spec.Split(v)
-	for i, part := range []*dataset.View{train, held} {
+	for i, part := range []*record.View{train, held} {
 		if part.Rows == 0 {
 			continue
 		}
-		var b *dataset.Block
+		var b *block.Block
 		encode := func() (err error) {
 			if b, err = w.encode(spec, w.flow.task, part, nil, i); err == nil {
 				return nil
@@ -239,7 +241,7 @@ func (w *Worker) distribute(spec *feature.Spec, v *dataset.View) error {
 }
 
 // collect takes the statistics of a block of rows that is not kept.
-func (n *intake) collect(b *dataset.Block, taken *feature.Taken) error {
+func (n *intake) collect(b *block.Block, taken *feature.Taken) error {
 	f, spec := &n.w.flow, n.w.job.Spec()
 	if !n.w.job.counts() {
 		st, err := spec.CollectTaken(b, taken)
@@ -248,7 +250,7 @@ func (n *intake) collect(b *dataset.Block, taken *feature.Taken) error {
 		}
 		return err
 	}
-	apart, err := f.sift(taken.Rows, func(i int) dataset.RowHash { return b.Hashes[i] },
+	apart, err := f.sift(taken.Rows, func(i int) block.RowHash { return b.Hashes[i] },
 		func(i int) (*feature.Stats, error) { return spec.CollectRows(b, taken, []int32{int32(i)}) })
 	if err != nil {
 		return err
@@ -277,7 +279,7 @@ func (n *intake) collect(b *dataset.Block, taken *feature.Taken) error {
 }
 
 // flowed processes a block of rows that is not kept.
-func (n *intake) flowed(b *dataset.Block, taken *feature.Taken) error {
+func (n *intake) flowed(b *block.Block, taken *feature.Taken) error {
 	w := n.w
 	if err := n.collect(b, taken); err != nil || w.flow.task == nil {
 		w.blocks.Unreserve(n.bytes(b.Rows))
@@ -292,7 +294,7 @@ func (n *intake) flowed(b *dataset.Block, taken *feature.Taken) error {
 		}
 	}
 	if w.flow.task.fitted.FinishesTaken(b, taken) { // the block itself is kept, encoded in place
-		w.blocks.Unreserve(int64(len(b.Hashes) * len(dataset.RowHash{})))
+		w.blocks.Unreserve(int64(len(b.Hashes) * len(block.RowHash{})))
 	}
 	s, err := n.encodeBlock(w.flow.next(), b, taken, w.flow.task, func() { w.blocks.Unreserve(n.bytes(b.Rows)) })
 	if err != nil {
@@ -398,7 +400,7 @@ func (w *Worker) release() error {
 // rescanTask prepares workers for another reading: rows added after it are encoded.
 type rescanTask struct {
 	*encodeTask
-	count []dataset.RowHash // copies of these are counted, not distributed
+	count []block.RowHash // copies of these are counted, not distributed
 }
 
 func (t *rescanTask) kind() uint8 { return kindRescan }
@@ -420,7 +422,7 @@ func (w *Worker) reread() error {
 	w.flow.readings++
 	w.flow.drained = false
 	w.dataset.Copies, w.dataset.Worth, w.dataset.Lengths = false, nil, nil
-	w.blocks = dataset.NewBlocks(w.dataset)
+	w.blocks = block.NewBlocks(w.files())
 	if w.flow.lengths != nil {
 		w.flow.lengths.Lose()
 	}
@@ -436,7 +438,7 @@ func (w *Worker) rescan(t *rescanTask) error {
 	w.fitted = t.fitted
 	w.mu.Unlock()
 	w.flow.task, w.flow.made, w.flow.leaves = t.encodeTask, &encodedRows{}, 0
-	var common []dataset.RowHash
+	var common []block.RowHash
 	if w.flow.holdout != nil {
 		for _, q := range w.flow.holdout.Common {
 			common = append(common, q.Hash)
@@ -449,10 +451,10 @@ func (w *Worker) rescan(t *rescanTask) error {
 		if w.job.split() != "no_split" || w.job.Folds() > 0 {
 			parts = 2
 		}
-		w.flow.counted = dataset.NewCounted(t.count)
+		w.flow.counted = record.NewFrequentCounter(t.count)
 		layout, windows := w.codedLayout(f)
 		for range parts {
-			w.flow.coded = append(w.flow.coded, dataset.NewStore(layout, dataset.Config{Pool: w.cfg.Pool, Temp: w.cfg.Temp, Seed: w.job.Seed(), Leaves: len(w.owners), Windows: windows}))
+			w.flow.coded = append(w.flow.coded, record.NewStore(layout, record.Config{Pool: w.cfg.Pool, Temp: w.cfg.Temp, Seed: w.job.Seed(), Leaves: len(w.owners), Windows: windows}))
 		}
 		var err error
 		w.flow.out, err = w.newOutgoing(w.nodes.Leaves())
@@ -513,9 +515,9 @@ func (w *Worker) rescanned() (*encodedRows, error) {
 // are opened.
 func (w *Worker) encodeCoded(ctx context.Context, leaf int, t *encodeTask) (*encodedRows, error) {
 	s := &encodedRows{}
-	from, to := dataset.LeafBuckets(leaf, w.plan.Leaves())
+	from, to := record.LeafBuckets(leaf, w.plan.Leaves())
 	for i, store := range w.flow.coded {
-		var l *dataset.Leaf
+		var l *record.Leaf
 		open := func() (err error) {
 			l, err = store.MakeLeaf(ctx, from, to)
 			return err
@@ -536,7 +538,7 @@ func (w *Worker) encodeCoded(ctx context.Context, leaf int, t *encodeTask) (*enc
 		if l.Rows > 0 {
 			bytes := w.partedBytes(l.Rows)
 			w.encoded.Add(bytes)
-			w.blocks.PutMade(2*leaf+i, l.Rows, 0, bytes, func() (*dataset.Block, error) { return w.make(l, t, 0) })
+			w.blocks.PutMade(2*leaf+i, l.Rows, 0, bytes, func() (*block.Block, error) { return w.make(l, t, 0) })
 		}
 	}
 	s.leaves = []int64{s.rows}
@@ -545,8 +547,8 @@ func (w *Worker) encodeCoded(ctx context.Context, leaf int, t *encodeTask) (*enc
 
 // make re-creates the block of a leaf of encoded rows, which is charged already, with
 // so many windows.
-func (w *Worker) make(l *dataset.Leaf, t *encodeTask, windows int) (*dataset.Block, error) {
-	made := func() (*dataset.Block, error) { return l.Block(t.classWeights) }
+func (w *Worker) make(l *record.Leaf, t *encodeTask, windows int) (*block.Block, error) {
+	made := func() (*block.Block, error) { return l.Block(t.classWeights) }
 	if w.job.windows != nil {
 		made = l.Series
 	}
@@ -576,12 +578,12 @@ func (r *runner) rescan(ctx context.Context, t *encodeTask) error {
 		return nil
 	}
 	a := &rescanTask{encodeTask: t}
-	if r.job.Spreads(dataset.Leaves(r.in.Rows)) {
+	if r.job.Spreads(record.Leaves(r.in.Rows)) {
 		c, err := r.copies(ctx, &copiesTask{})
 		if err != nil {
 			return err
 		}
-		a.count = c.Perhaps()
+		a.count = c.Exceeding(record.FrequentIn)
 	}
 	if _, err := r.reduce(ctx, a); err != nil {
 		return err

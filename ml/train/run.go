@@ -9,10 +9,11 @@ import (
 	"time"
 
 	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/ml/block"
 	"github.com/tributarydb/tributary/ml/canon"
-	"github.com/tributarydb/tributary/ml/dataset"
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/feature"
+	"github.com/tributarydb/tributary/ml/holdout"
 	"github.com/tributarydb/tributary/ml/metric"
 	"github.com/tributarydb/tributary/ml/model"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -122,8 +123,8 @@ type runner struct {
 	learns  *feature.Fitted // of the features
 	stats   *feature.Stats
 	ranges  *feature.Ranges // nil where statistics do not have them
-	holdout *dataset.Holdout
-	short   []dataset.RowHash // see fitTask
+	holdout *holdout.Holdout
+	short   []block.RowHash // see fitTask
 	cw      []float64
 	by      *targetWeights // of several targets
 	*encodedRows
@@ -150,7 +151,7 @@ func (r *runner) reduce(ctx context.Context, b body) (family.Message, error) {
 }
 
 // run trains on the rows that are not held out.
-func (r *runner) run(ctx context.Context, holdout *dataset.Holdout) (*Result, error) {
+func (r *runner) run(ctx context.Context, holdout *holdout.Holdout) (*Result, error) {
 	if err := r.fit(ctx, holdout); err != nil {
 		return nil, err
 	}
@@ -170,7 +171,7 @@ func (r *runner) run(ctx context.Context, holdout *dataset.Holdout) (*Result, er
 	return r.finish(ctx)
 }
 
-func (r *runner) fit(ctx context.Context, holdout *dataset.Holdout) error {
+func (r *runner) fit(ctx context.Context, holdout *holdout.Holdout) error {
 	spec := r.job.Spec()
 	r.holdout = holdout
 	var err error
@@ -209,7 +210,7 @@ func (r *runner) fit(ctx context.Context, holdout *dataset.Holdout) error {
 }
 
 // statistics returns those of the rows that are not held out.
-func (r *runner) statistics(ctx context.Context, holdout *dataset.Holdout) (*feature.Stats, error) {
+func (r *runner) statistics(ctx context.Context, holdout *holdout.Holdout) (*feature.Stats, error) {
 	if r.in.Over != nil {
 		return r.in.Over.stats, nil
 	}
@@ -395,7 +396,7 @@ func (r *runner) step(ctx context.Context) error {
 	}
 	t := &stepTask{rows: r.rows, held: r.held, weight: r.weight.Value(), by: r.by, step: r.driver.Next(), per: r.in.SliceElements}
 	if b := t.step.Batch; b != nil {
-		t.slices = dataset.BatchSlices(r.leaves, r.job.Plan.Unit(), b.Step, b.Steps)
+		t.slices = block.BatchSlices(r.leaves, r.job.Plan.Unit(), b.Step, b.Steps)
 	}
 	m, err := r.reduce(ctx, t)
 	if err != nil {

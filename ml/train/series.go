@@ -3,8 +3,9 @@ package train
 import (
 	"context"
 
-	"github.com/tributarydb/tributary/ml/dataset"
+	"github.com/tributarydb/tributary/ml/block"
 	"github.com/tributarydb/tributary/ml/feature"
+	"github.com/tributarydb/tributary/ml/record"
 )
 
 // Rows of windows that there is no memory for are read twice too, where that is worth
@@ -12,11 +13,11 @@ import (
 // numbers as float32. Training uses the rows that are in windows. Where no windows are
 // held out, and there are no rows between two windows, these are all rows of a
 // partition except a remainder at its end, and without a remainder the number of its
-// rows suffices (dataset.Lengths). Otherwise a partition's rows are needed in order:
+// rows suffices (record.Lengths). Otherwise a partition's rows are needed in order:
 // then they are held.
 
 // flowsWindows reports whether a job's rows of windows may be read again.
-func (j *Job) flowsWindows(l *dataset.Layout) bool {
+func (j *Job) flowsWindows(l *record.Layout) bool {
 	return j.windows.Counts() && j.split() == "no_split" && j.windows.Ranks(l)
 }
 
@@ -29,7 +30,7 @@ const lengthsShare = 2
 // takes packed bytes in the file: not if they take less than their block, nor if
 // partitions seem to have remainders, or to be so short that many rows would be kept
 // until all have been read.
-func (w *Worker) worth(v *dataset.View, packed int) bool {
+func (w *Worker) worth(v *record.View, packed int) bool {
 	block := w.job.Spec().BlockBytes(v) + 4*int64(v.Rows/w.job.windows.Stride)
 	n := int64(w.cfg.Workers)
 	written := int64(packed) * (2*n - 1) / n // rows of other nodes are written twice: where they are read, and where they belong
@@ -37,7 +38,7 @@ func (w *Worker) worth(v *dataset.View, packed int) bool {
 }
 
 // shorter returns the partitions that have fewer rows than a window, of rows that are read twice.
-func (r *runner) shorter(ctx context.Context) (short []dataset.RowHash, err error) {
+func (r *runner) shorter(ctx context.Context) (short []block.RowHash, err error) {
 	w := r.job.windows
 	if r.in.Rescan == nil || w == nil {
 		return nil, nil
@@ -63,14 +64,14 @@ func (r *runner) shorter(ctx context.Context) (short []dataset.RowHash, err erro
 
 // waited processes rows that waited for their partition to be long enough. Afterwards
 // there are statistics, even if of no row.
-func (w *Worker) waited(short []dataset.RowHash) error {
+func (w *Worker) waited(short []block.RowHash) error {
 	f := &w.flow
 	if f.short = short; f.task == nil {
 		if err := f.lengths.Rest(w.store.Layout(), short, w.flowedBy); err != nil {
 			return err
 		}
 	}
-	st, err := w.job.Spec().Collect(w.cfg.Context, &dataset.View{})
+	st, err := w.job.Spec().Collect(w.cfg.Context, &record.View{})
 	if err != nil {
 		return err
 	}
@@ -78,12 +79,12 @@ func (w *Worker) waited(short []dataset.RowHash) error {
 }
 
 // codedLayout returns the layout of encoded rows, and for windows their order.
-func (w *Worker) codedLayout(f *feature.Fitted) (*dataset.Layout, *dataset.Windows) {
-	l, ws := dataset.CodedLayout(f.Dense, f.Codes, f.Narrow, w.job.spec.WeightCol() >= 0), w.job.windows
+func (w *Worker) codedLayout(f *feature.Fitted) (*record.Layout, *record.Windows) {
+	l, ws := record.CodedLayout(f.Dense, f.Codes, f.Narrow, w.job.spec.WeightCol() >= 0), w.job.windows
 	if ws == nil {
 		return l, nil
 	}
-	by := &dataset.Windows{Length: ws.Length, Stride: ws.Stride}
+	by := &record.Windows{Length: ws.Length, Stride: ws.Stride}
 	for i := range ws.Order {
 		by.Order = append(by.Order, i)
 	}
@@ -92,7 +93,7 @@ func (w *Worker) codedLayout(f *feature.Fitted) (*dataset.Layout, *dataset.Windo
 
 // encodeSeries registers the block of a leaf of encoded rows of windows to be
 // re-created when it is opened.
-func (w *Worker) encodeSeries(leaf int, l *dataset.Leaf, t *encodeTask) (*encodedRows, error) {
+func (w *Worker) encodeSeries(leaf int, l *record.Leaf, t *encodeTask) (*encodedRows, error) {
 	s := &encodedRows{}
 	if l.Rows > 0 {
 		var rows, windows int
@@ -108,7 +109,7 @@ func (w *Worker) encodeSeries(leaf int, l *dataset.Leaf, t *encodeTask) (*encode
 		}
 		bytes := w.partedBytes(rows) + 4*int64(windows)
 		w.encoded.Add(bytes)
-		w.blocks.PutMade(2*leaf, rows, windows, bytes, func() (*dataset.Block, error) { return w.make(l, t, windows) })
+		w.blocks.PutMade(2*leaf, rows, windows, bytes, func() (*block.Block, error) { return w.make(l, t, windows) })
 		s.rows = int64(windows)
 	}
 	s.leaves = []int64{s.rows}

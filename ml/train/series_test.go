@@ -8,8 +8,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/tributarydb/tributary/ml/dataset"
 	"github.com/tributarydb/tributary/ml/feature"
+	"github.com/tributarydb/tributary/ml/record"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -17,7 +17,7 @@ import (
 // columns of random numbers, one of few values, a text, and the order, in which some rows are
 // equal. Rows are sorted by sensor, or interleaved if inTurn.
 func readings(n int, lengths []int, inTurn bool, seed uint64) *table {
-	tb := &table{cols: []dataset.Column{{Name: "a", Type: types.Float8}, {Name: "b", Type: types.Float8}, {Name: "c", Type: types.Float8},
+	tb := &table{cols: []record.Column{{Name: "a", Type: types.Float8}, {Name: "b", Type: types.Float8}, {Name: "c", Type: types.Float8},
 		{Name: "d", Type: types.Float8}, {Name: "e", Type: types.Float8}, {Name: "few", Type: types.Float8}, {Name: "city", Type: types.Text},
 		{Name: "id", Type: types.Int8}, {Name: "at", Type: types.Int8}, {Name: "part", Type: types.Float8}, {Name: "fifty", Type: types.Int4}, {Name: "w", Type: types.Float8}, {Name: "y", Type: types.Float8}}}
 	r := rand.New(rand.NewPCG(seed, 2))

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/tributarydb/tributary/ml/canon"
-	"github.com/tributarydb/tributary/ml/dataset"
 	"github.com/tributarydb/tributary/ml/model"
+	"github.com/tributarydb/tributary/ml/record"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -16,7 +16,7 @@ import (
 // twice has a second target after the label of mixed.
 func twice(n int, seed uint64) *table {
 	tb := mixed(n, 0, seed)
-	tb.cols = append(tb.cols, dataset.Column{Name: "y2", Type: types.Float8})
+	tb.cols = append(tb.cols, record.Column{Name: "y2", Type: types.Float8})
 	for i, r := range tb.rows {
 		b := float64(r[1].(int32))
 		tb.rows[i] = append(r[:len(r):len(r)], 3*b-20*r[6].(float64)+r[7].(float64))
@@ -27,7 +27,7 @@ func twice(n int, seed uint64) *table {
 // mood has a second target, of classes, after the label of mixed, which has k classes.
 func mood(n, k int, seed uint64) *table {
 	tb := mixed(n, k, seed)
-	tb.cols = append(tb.cols, dataset.Column{Name: "mood", Type: types.Text})
+	tb.cols = append(tb.cols, record.Column{Name: "mood", Type: types.Text})
 	for i, r := range tb.rows {
 		b := 3*float64(r[1].(int32)) - 20*r[6].(float64)
 		tb.rows[i] = append(r[:len(r):len(r)], []string{"sad", "calm", "merry"}[min(2, max(0, int(b/40)+1))])
@@ -44,7 +44,7 @@ func classAndNumber() *table { return mood(3000, 0, 5) }
 // without removes a column.
 func (t *table) without(name string) *table {
 	at := find(t.cols, name)
-	out := &table{cols: append(append([]dataset.Column{}, t.cols[:at]...), t.cols[at+1:]...)}
+	out := &table{cols: append(append([]record.Column{}, t.cols[:at]...), t.cols[at+1:]...)}
 	for _, r := range t.rows {
 		out.rows = append(out.rows, append(append([]any{}, r[:at]...), r[at+1:]...))
 	}
@@ -229,7 +229,7 @@ func TestClassWeightsByTarget(t *testing.T) {
 // TestSeveralTargetsHeldNull: a row that is held out must have all targets, too.
 func TestSeveralTargetsHeldNull(t *testing.T) {
 	tb := twice(400, 5)
-	tb.cols = append(tb.cols, dataset.Column{Name: "held", Type: types.Bool})
+	tb.cols = append(tb.cols, record.Column{Name: "held", Type: types.Bool})
 	for i, r := range tb.rows {
 		if tb.rows[i] = append(r, i%4 == 0); i == 8 {
 			tb.rows[i][8] = nil
@@ -251,7 +251,7 @@ func TestSeveralTargetsHeldNull(t *testing.T) {
 func TestSeveralTargetsOfWindows(t *testing.T) {
 	tb := series(1500, 8)
 	distinctTimes(tb)
-	tb.cols = append(tb.cols, dataset.Column{Name: "y2", Type: types.Float8})
+	tb.cols = append(tb.cols, record.Column{Name: "y2", Type: types.Float8})
 	for i, r := range tb.rows { // numbers exact in float32, in which nets keep the second target
 		r[6] = float64(float32(r[6].(float64)))
 		tb.rows[i] = append(r, float64(float32(3*r[6].(float64)-r[0].(float64))))

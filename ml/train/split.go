@@ -1,8 +1,8 @@
 package train
 
 import (
-	"github.com/tributarydb/tributary/ml/dataset"
 	"github.com/tributarydb/tributary/ml/family"
+	"github.com/tributarydb/tributary/ml/record"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -18,7 +18,7 @@ type Split struct {
 }
 
 // ReadSplit reads the options that name such a column; nil where none does.
-func ReadSplit(args []family.Arg, cols []dataset.Column) (*Split, error) {
+func ReadSplit(args []family.Arg, cols []record.Column) (*Split, error) {
 	var of []family.Arg
 	pos := map[string]int{}
 	for _, a := range args {

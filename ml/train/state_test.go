@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/tributarydb/tributary/ml/dataset"
+	"github.com/tributarydb/tributary/ml/record"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -14,7 +14,7 @@ import (
 // model is the same.
 func TestTreesBeyondMemory(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 8))
-	tb := &table{cols: []dataset.Column{{Name: "a", Type: types.Float4}, {Name: "b", Type: types.Float4}, {Name: "c", Type: types.Float4}, {Name: "y", Type: types.Bool}}}
+	tb := &table{cols: []record.Column{{Name: "a", Type: types.Float4}, {Name: "b", Type: types.Float4}, {Name: "c", Type: types.Float4}, {Name: "y", Type: types.Bool}}}
 	for range 150_000 {
 		a, b, c := r.Float32(), r.Float32(), r.Float32()
 		tb.rows = append(tb.rows, []any{a, b, c, a*b+0.1*c > 0.3})

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tributarydb/tributary/ml/dataset"
+	"github.com/tributarydb/tributary/ml/record"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -16,7 +16,7 @@ import (
 // its type, wherever rows are.
 func TestTimesToEvents(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 1))
-	cols := []dataset.Column{{Name: "a", Type: types.Float8}, {Name: "k", Type: types.Text}, {Name: "days", Type: types.Float8}, {Name: "died", Type: types.Bool}}
+	cols := []record.Column{{Name: "a", Type: types.Float8}, {Name: "k", Type: types.Text}, {Name: "days", Type: types.Float8}, {Name: "died", Type: types.Bool}}
 	tb := &table{cols: cols}
 	number := &table{cols: slices.Clone(cols)}
 	number.cols[3].Type = types.Int4

@@ -1,12 +1,12 @@
 package train
 
 import (
-	"github.com/tributarydb/tributary/ml/dataset"
+	"github.com/tributarydb/tributary/ml/block"
 	"github.com/tributarydb/tributary/ml/feature"
 )
 
 // checkTargets checks that no target besides the label is missing.
-func (w *Worker) checkTargets(b *dataset.Block) error {
+func (w *Worker) checkTargets(b *block.Block) error {
 	_, cols := w.job.learns(w.fitted)
 	for k, c := range cols {
 		for i := range b.Rows {
@@ -19,7 +19,7 @@ func (w *Worker) checkTargets(b *dataset.Block) error {
 }
 
 // part separates the further targets from a block's features. Both blocks are charged.
-func (w *Worker) part(b *dataset.Block) (*dataset.Block, error) {
+func (w *Worker) part(b *block.Block) (*block.Block, error) {
 	_, cols := w.job.learns(w.fitted)
 	if cols == nil {
 		return b, nil
@@ -37,12 +37,12 @@ func (w *Worker) part(b *dataset.Block) (*dataset.Block, error) {
 // partedBytes returns the size of a block of so many rows with the targets separated.
 func (w *Worker) partedBytes(rows int) int64 {
 	f, cols := w.job.learns(w.fitted)
-	one := dataset.BlockBytes(rows, 0, 0, true) / 2 // one number for each row
-	return dataset.BlockBytes(rows, f.Dense, f.Codes, f.Narrow) + one*int64(len(cols))
+	one := block.Bytes(rows, 0, 0, true) / 2 // one number for each row
+	return block.Bytes(rows, f.Dense, f.Codes, f.Narrow) + one*int64(len(cols))
 }
 
 // aimed returns a block whose labels are the values of a target.
-func aimed(b *dataset.Block, target int) *dataset.Block {
+func aimed(b *block.Block, target int) *block.Block {
 	if target <= 0 || target > len(b.More) {
 		return b
 	}

@@ -4,10 +4,11 @@ import (
 	"slices"
 
 	"github.com/tributarydb/tributary/exec/kernel/exact"
+	"github.com/tributarydb/tributary/ml/block"
 	"github.com/tributarydb/tributary/ml/canon"
-	"github.com/tributarydb/tributary/ml/dataset"
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/feature"
+	"github.com/tributarydb/tributary/ml/holdout"
 	"github.com/tributarydb/tributary/ml/metric"
 	"github.com/tributarydb/tributary/ml/optim"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -60,7 +61,7 @@ func (w *Worker) DecodeTask(b []byte) (Task, error) {
 	t := Task{Iter: d.Int()}
 	switch kind {
 	case kindFit:
-		t.body = &fitTask{spec: feature.DecodeSpec(d), holdout: dataset.DecodeHoldout(d), fold: d.Int(), short: decodeCopies(d).rows}
+		t.body = &fitTask{spec: feature.DecodeSpec(d), holdout: holdout.DecodeHoldout(d), fold: d.Int(), short: decodeCopies(d).rows}
 	case kindCopies:
 		t.body = decodeCopies(d)
 	case kindWeight:
@@ -101,9 +102,9 @@ func (w *Worker) DecodeTask(b []byte) (Task, error) {
 // fitTask collects the statistics of the rows.
 type fitTask struct {
 	spec    *feature.Spec
-	holdout *dataset.Holdout
-	fold    int               // of a cross-validation; the results for another fold are dropped
-	short   []dataset.RowHash // partitions that have no window, of rows that are read twice
+	holdout *holdout.Holdout
+	fold    int             // of a cross-validation; the results for another fold are dropped
+	short   []block.RowHash // partitions that have no window, of rows that are read twice
 }
 
 func (t *fitTask) kind() uint8 { return kindFit }
@@ -215,8 +216,8 @@ type stepTask struct {
 	weight     float64
 	by         *targetWeights // of several targets whose classes have weights; else nil
 	step       *family.Step
-	slices     []dataset.Slice // of a mini-batch, by leaf
-	per        int             // elements of a slice of the partial's vector
+	slices     []block.Slice // of a mini-batch, by leaf
+	per        int           // elements of a slice of the partial's vector
 }
 
 // sliceElements is the length of a slice of a partial's vector: long enough for a
@@ -239,7 +240,7 @@ func (t *Task) Needs(worker int, owners []int) bool {
 	if !ok || s.step.Batch == nil || worker == 0 {
 		return true
 	}
-	return slices.ContainsFunc(s.slices, func(x dataset.Slice) bool { return x.Leaf < len(owners) && owners[x.Leaf] == worker })
+	return slices.ContainsFunc(s.slices, func(x block.Slice) bool { return x.Leaf < len(owners) && owners[x.Leaf] == worker })
 }
 
 // Step reports whether the task is a family's step.
@@ -291,7 +292,7 @@ func decodeStep(j *Job, d *canon.D) *stepTask {
 		t.step.Batch = b
 		last := -1
 		for range d.Count(20) {
-			s := dataset.Slice{Leaf: int(d.U32()), From: d.Int(), To: d.Int()}
+			s := block.Slice{Leaf: int(d.U32()), From: d.Int(), To: d.Int()}
 			if s.Leaf <= last || s.From < 0 || s.From >= s.To || s.From%j.Plan.Unit() != 0 || s.To%j.Plan.Unit() != 0 {
 				d.Fail()
 			}

@@ -18,17 +18,17 @@ import (
 
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/mem"
-	"github.com/tributarydb/tributary/ml/dataset"
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/feature"
 	"github.com/tributarydb/tributary/ml/model"
+	"github.com/tributarydb/tributary/ml/record"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
 // table has rows of any columns; nil is NULL.
 type table struct {
-	cols []dataset.Column
+	cols []record.Column
 	rows [][]any
 }
 
@@ -113,7 +113,7 @@ func tryLocal(t testing.TB, job *Job, tb *table, s setup) (*Local, int64, error)
 	var total int64
 	if s.owners != nil && !job.InPlace() {
 		total = int64(len(tb.rows))
-		if err := l.DistributeTo(context.Background(), s.owners(dataset.Leaves(total))); err != nil {
+		if err := l.DistributeTo(context.Background(), s.owners(record.Leaves(total))); err != nil {
 			return l, 0, err
 		}
 		return l, total, nil
@@ -164,7 +164,7 @@ func trainTable(t testing.TB, job *Job, tb *table, s setup, in Input) (*Result, 
 // mixed makes rows with every kind of column and a label that depends on them, with noise: k
 // classes, or a number if k is 0.
 func mixed(n, k int, seed uint64) *table {
-	tb := &table{cols: []dataset.Column{{Name: "a", Type: types.Float8}, {Name: "b", Type: types.Int4}, {Name: "city", Type: types.Text},
+	tb := &table{cols: []record.Column{{Name: "a", Type: types.Float8}, {Name: "b", Type: types.Int4}, {Name: "city", Type: types.Text},
 		{Name: "flag", Type: types.Bool}, {Name: "at", Type: types.Timestamp}, {Name: "v", Type: types.Type{OID: 1022, Mod: -1}},
 		{Name: "w", Type: types.Float8}, {Name: "y", Type: types.Int4}}}
 	if k == 0 {
@@ -383,7 +383,7 @@ func TestCheckpointWithinAnEpoch(t *testing.T) {
 // TestLeastSquaresFindsTheTruth has no noise: the weights are those that the data was made with, in
 // the units of the columns.
 func TestLeastSquaresFindsTheTruth(t *testing.T) {
-	tb := &table{cols: []dataset.Column{{Name: "x1", Type: types.Float8}, {Name: "x2", Type: types.Int8}, {Name: "k", Type: types.Text}, {Name: "const", Type: types.Float8}, {Name: "y", Type: types.Float8}}}
+	tb := &table{cols: []record.Column{{Name: "x1", Type: types.Float8}, {Name: "x2", Type: types.Int8}, {Name: "k", Type: types.Text}, {Name: "const", Type: types.Float8}, {Name: "y", Type: types.Float8}}}
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 500 {
 		x1, x2, k := r.NormFloat64()*3+7, r.Int64N(1000), []string{"p", "q"}[r.IntN(2)]
@@ -479,7 +479,7 @@ func weights(res *Result) (out []float64) {
 }
 
 func TestBadTrainingData(t *testing.T) {
-	base := []dataset.Column{{Name: "x", Type: types.Float8}, {Name: "y", Type: types.Int4}}
+	base := []record.Column{{Name: "x", Type: types.Float8}, {Name: "y", Type: types.Int4}}
 	rows := func(v ...[]any) *table { return &table{cols: base, rows: v} }
 	nan, inf := math.NaN(), math.Inf(1)
 	good := [][]any{{1.0, int32(0)}, {2.0, int32(1)}}
@@ -494,7 +494,7 @@ func TestBadTrainingData(t *testing.T) {
 		{"NULL label", rows(append(good, []any{1.0, nil})...), "22004", `label column "y" contains NULL`},
 		{"NaN", rows(append(good, []any{nan, int32(1)})...), "22023", `feature column "x" contains NaN`},
 		{"infinity", rows(append(good, []any{inf, int32(1)})...), "22023", `feature column "x" contains NaN, infinity`},
-		{"one row", &table{cols: []dataset.Column{base[0], {Name: "y", Type: types.Text}}, rows: [][]any{{1.0, "a"}}}, "22023", "only one class"},
+		{"one row", &table{cols: []record.Column{base[0], {Name: "y", Type: types.Text}}, rows: [][]any{{1.0, "a"}}}, "22023", "only one class"},
 		{"constant", rows([]any{4.0, int32(0)}, []any{4.0, int32(1)}), "22023", "no feature column of the training query varies"},
 		{"all NULL", rows([]any{nil, int32(0)}, []any{nil, int32(1)}), "22004", `feature column "x" contains only NULLs`},
 	} {
@@ -505,7 +505,7 @@ func TestBadTrainingData(t *testing.T) {
 		}
 	}
 	// A constant column gets weight 0.
-	reg := &table{cols: []dataset.Column{{Name: "c", Type: types.Float8}, {Name: "x", Type: types.Float8}, {Name: "y", Type: types.Float8}},
+	reg := &table{cols: []record.Column{{Name: "c", Type: types.Float8}, {Name: "x", Type: types.Float8}, {Name: "y", Type: types.Float8}},
 		rows: [][]any{{7.0, 1.0, 5.0}, {7.0, 2.0, 9.0}}}
 	res, err := trainTable(t, mustJob(t, "linear_regression", "y", reg), reg, setup{workers: 1}, Input{})
 	if err != nil || weights(res)[0] != 0 || math.Abs(weights(res)[2]-7) > 1e-12 {
@@ -514,7 +514,7 @@ func TestBadTrainingData(t *testing.T) {
 }
 
 func TestOptionErrors(t *testing.T) {
-	cols := []dataset.Column{{Name: "x", Type: types.Float8}, {Name: "y", Type: types.Int4}, {Name: "s", Type: types.Text}}
+	cols := []record.Column{{Name: "x", Type: types.Float8}, {Name: "y", Type: types.Int4}, {Name: "s", Type: types.Text}}
 	for _, c := range []struct {
 		algorithm, target string
 		args              []any

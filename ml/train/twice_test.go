@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tributarydb/tributary/ml/dataset"
 	"github.com/tributarydb/tributary/ml/families"
 	"github.com/tributarydb/tributary/ml/model"
+	"github.com/tributarydb/tributary/ml/record"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -73,13 +73,13 @@ func TestTwiceIsWeightTwo(t *testing.T) {
 		names := strings.Fields(c.cols + " " + c.target)
 		weighted, copied := &table{}, &table{}
 		for _, name := range names {
-			col := dataset.Column{Name: name, Type: types.Float8}
+			col := record.Column{Name: name, Type: types.Float8}
 			if k, ok := kinds[name]; ok {
 				col.Type = k
 			}
 			copied.cols = append(copied.cols, col)
 		}
-		weighted.cols = append(slices.Clone(copied.cols), dataset.Column{Name: "w", Type: types.Float8})
+		weighted.cols = append(slices.Clone(copied.cols), record.Column{Name: "w", Type: types.Float8})
 		for _, row := range rows {
 			var v []any
 			for _, name := range names {

@@ -6,18 +6,18 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/tributarydb/tributary/ml/dataset"
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/metric"
 	"github.com/tributarydb/tributary/ml/model"
+	"github.com/tributarydb/tributary/ml/record"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
 // TestWeightsAreRows trains on rows with weights 0, 1 and 2, and on zero, one and two copies of the
 // same rows: encoders, class weights and parameters agree.
 func TestWeightsAreRows(t *testing.T) {
-	cols := []dataset.Column{{Name: "a", Type: types.Float8}, {Name: "k", Type: types.Text}, {Name: "id", Type: types.Int8}, {Name: "y", Type: types.Int4}}
-	weighted := &table{cols: append(slices.Clone(cols), dataset.Column{Name: "w", Type: types.Float8})}
+	cols := []record.Column{{Name: "a", Type: types.Float8}, {Name: "k", Type: types.Text}, {Name: "id", Type: types.Int8}, {Name: "y", Type: types.Int4}}
+	weighted := &table{cols: append(slices.Clone(cols), record.Column{Name: "w", Type: types.Float8})}
 	copied := &table{cols: cols}
 	r := rand.New(rand.NewPCG(5, 5))
 	for i := range 900 {
@@ -77,7 +77,7 @@ func TestWeightsAreRows(t *testing.T) {
 // TestRankingOfFewScores: roc_auc of many rows with few distinct scores, as from few categories or
 // a small tree, is exact, on training rows and on rows held out.
 func TestRankingOfFewScores(t *testing.T) {
-	tb := &table{cols: []dataset.Column{{Name: "a", Type: types.Float8}, {Name: "y", Type: types.Int4}}}
+	tb := &table{cols: []record.Column{{Name: "a", Type: types.Float8}, {Name: "y", Type: types.Int4}}}
 	for i := range 3 * coarseRows / 2 {
 		y := int32(0)
 		if i%10 > 4 {
@@ -100,7 +100,7 @@ func TestRankingOfFewScores(t *testing.T) {
 // TestRankingOfManyRows trains on more rows than are ranked exactly, with a rare event, and
 // compares roc_auc with that of the scores of the model.
 func TestRankingOfManyRows(t *testing.T) {
-	tb := &table{cols: []dataset.Column{{Name: "a", Type: types.Float8}, {Name: "y", Type: types.Int4}}}
+	tb := &table{cols: []record.Column{{Name: "a", Type: types.Float8}, {Name: "y", Type: types.Int4}}}
 	r := rand.New(rand.NewPCG(6, 6))
 	for range coarseRows + 5000 {
 		a, y := r.NormFloat64(), int32(0)

@@ -11,10 +11,10 @@ import (
 	"testing"
 
 	"github.com/tributarydb/tributary/exec/mem"
-	"github.com/tributarydb/tributary/ml/dataset"
 	"github.com/tributarydb/tributary/ml/families"
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/family/familytest"
+	"github.com/tributarydb/tributary/ml/record"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -29,7 +29,7 @@ func withFading(t *testing.T) {
 // series makes sequences of random lengths: a key of two columns, NULL in some rows, two order
 // columns with ties, a feature, a weight and a target.
 func series(n int, seed uint64) *table {
-	tb := &table{cols: []dataset.Column{{Name: "x", Type: types.Float8}, {Name: "id", Type: types.Int8}, {Name: "site", Type: types.Text},
+	tb := &table{cols: []record.Column{{Name: "x", Type: types.Float8}, {Name: "id", Type: types.Int8}, {Name: "site", Type: types.Text},
 		{Name: "at", Type: types.Float8}, {Name: "seq", Type: types.Text}, {Name: "w", Type: types.Float8}, {Name: "y", Type: types.Float8}}}
 	r := rand.New(rand.NewPCG(seed, 2))
 	for id := int64(0); len(tb.rows) < n; id++ {

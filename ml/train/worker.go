@@ -8,10 +8,12 @@ import (
 
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/mem"
+	"github.com/tributarydb/tributary/ml/block"
 	"github.com/tributarydb/tributary/ml/canon"
-	"github.com/tributarydb/tributary/ml/dataset"
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/feature"
+	"github.com/tributarydb/tributary/ml/holdout"
+	"github.com/tributarydb/tributary/ml/record"
 	"github.com/tributarydb/tributary/ml/reduce"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
@@ -40,8 +42,8 @@ type WorkerConfig struct {
 type Worker struct {
 	job     *Job
 	cfg     WorkerConfig
-	dataset dataset.Config
-	store   *dataset.Store
+	dataset record.Config
+	store   *record.Store
 	in      *intake // takes the rows instead of the store, where it can; else nil
 	flow    flow    // of rows that are not kept
 
@@ -52,16 +54,16 @@ type Worker struct {
 	leaves []int // own ones, ascending
 
 	mu       sync.Mutex
-	rows     map[int]*dataset.Leaf // built, until they are encoded
-	unfitted map[int]*unfitted     // of leaves that have one, likewise
-	gate     mem.Gate              // limits the leaves whose rows are in memory
-	blocks   *dataset.Blocks
-	state    *dataset.State // the family's, of rows
+	rows     map[int]*record.Leaf // built, until they are encoded
+	unfitted map[int]*unfitted    // of leaves that have one, likewise
+	gate     mem.Gate             // limits the leaves whose rows are in memory
+	blocks   *block.Blocks
+	state    *block.State // the family's, of rows
 	scored   map[int]*family.Scores
 	acct     *mem.Account
 	inbox    *mem.Account // of what comes from other workers
 	spec     *feature.Spec
-	drawer   *dataset.Drawer
+	drawer   *holdout.Drawer
 	fold     int // of the drawer, the blocks and the family's worker
 	fitted   *feature.Fitted
 	family   family.Worker // made by the first step
@@ -88,7 +90,7 @@ type unfitted struct {
 
 // NewWorker makes a node's part in a job.
 func NewWorker(job *Job, cfg WorkerConfig) (*Worker, error) {
-	layout, err := dataset.NewLayout(job.Columns)
+	layout, err := record.NewLayout(job.Columns)
 	if err != nil {
 		return nil, err
 	}
@@ -96,8 +98,8 @@ func NewWorker(job *Job, cfg WorkerConfig) (*Worker, error) {
 	if cfg.Context == nil {
 		cfg.Context = context.Background()
 	}
-	w := &Worker{job: job, cfg: cfg, rows: map[int]*dataset.Leaf{}, unfitted: map[int]*unfitted{},
-		dataset: dataset.Config{Pool: cfg.Pool, Temp: cfg.Temp, Seed: job.Seed(), InPlace: job.InPlace(), Windows: job.windows}}
+	w := &Worker{job: job, cfg: cfg, rows: map[int]*record.Leaf{}, unfitted: map[int]*unfitted{},
+		dataset: record.Config{Pool: cfg.Pool, Temp: cfg.Temp, Seed: job.Seed(), InPlace: job.InPlace(), Windows: job.windows}}
 	w.flow.may = cfg.Rescan && job.flows(layout)
 	w.dataset.Copies = job.counts() || w.flow.may && !job.InPlace() && job.windows == nil
 	if w.flow.may {
@@ -113,7 +115,7 @@ func NewWorker(job *Job, cfg WorkerConfig) (*Worker, error) {
 		}
 		w.flow.stats = make([]*feature.Stats, w.flow.zone.Parts())
 		if job.windows != nil {
-			w.flow.lengths = dataset.NewLengths(job.windows, cfg.Pool.Limit()/lengthsShare, w.flow.charge)
+			w.flow.lengths = record.NewLengths(job.windows, cfg.Pool.Limit()/lengthsShare, w.flow.charge)
 			w.dataset.Worth, w.dataset.Lengths = w.worth, w.flow.lengths
 		}
 	}
@@ -124,8 +126,8 @@ func NewWorker(job *Job, cfg WorkerConfig) (*Worker, error) {
 }
 
 // open makes the intake or the store, which take the rows.
-func (w *Worker) open(layout *dataset.Layout) {
-	w.store, w.in = dataset.NewStore(layout, w.dataset), nil
+func (w *Worker) open(layout *record.Layout) {
+	w.store, w.in = record.NewStore(layout, w.dataset), nil
 	if w.job.InPlace() && w.job.spec.TakesIn() && w.job.Folds() == 0 { // folds need the rows again
 		w.in = &intake{w: w, layout: layout}
 	}
@@ -141,7 +143,7 @@ func (w *Worker) open(layout *dataset.Layout) {
 func (w *Worker) renew() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.blocks, w.state = dataset.NewBlocks(w.dataset), dataset.NewState(w.dataset)
+	w.blocks, w.state = block.NewBlocks(w.files()), block.NewState(w.files())
 	w.acct, w.needed = w.cfg.Pool.Account("training partials", false), 0
 }
 
@@ -194,11 +196,11 @@ func (w *Worker) Read() error {
 }
 
 // stores returns the stores of the distributed rows.
-func (w *Worker) stores() []*dataset.Store {
+func (w *Worker) stores() []*record.Store {
 	if w.flow.out != nil {
 		return w.flow.coded
 	}
-	return []*dataset.Store{w.store}
+	return []*record.Store{w.store}
 }
 
 // TakeBucket calls emit with the rows of a bucket whose leaf another node owns.
@@ -215,14 +217,14 @@ func (w *Worker) PutBucket(bucket int, rows []byte) error { return w.store.PutBu
 // Common returns the rows of this worker that are so frequent among total rows that
 // their copies are spread over all leaves; where rows are distributed encoded, those
 // that were counted for that. All rows must have been put.
-func (w *Worker) Common(total int64) ([]dataset.Common, error) {
+func (w *Worker) Common(total int64) ([]record.Frequent, error) {
 	switch {
 	case w.flow.out != nil:
 		return w.flow.counted.List(), nil
 	case w.flow.counting():
 		return nil, nil
 	}
-	return w.store.Common(total)
+	return w.store.Frequent(total)
 }
 
 // Assign ends the distribution of rows: owners names the worker of each leaf, of so
@@ -231,7 +233,7 @@ func (w *Worker) Common(total int64) ([]dataset.Common, error) {
 // worker is Short nothing is distributed either, and rescan says that the rows will be
 // read once more: for a job that is not in place another Assign follows then. common
 // are all workers' Common.
-func (w *Worker) Assign(owners []int, workers, self int, rescan bool, common []dataset.Common) error {
+func (w *Worker) Assign(owners []int, workers, self int, rescan bool, common []record.Frequent) error {
 	if w.flow.counting() {
 		return nil
 	}
@@ -253,7 +255,7 @@ func (w *Worker) Assign(owners []int, workers, self int, rescan bool, common []d
 	default:
 		w.assign(owners)
 		for i, s := range w.stores() {
-			if err := s.Spread(common, i == 1); err != nil {
+			if err := s.ShareFrequent(common, i == 1); err != nil {
 				return err
 			}
 		}
@@ -294,7 +296,7 @@ func (w *Worker) localLeaves() (int, error) {
 	for _, n := range w.store.Counts() {
 		rows += n
 	}
-	return dataset.LocalLeaves(rows, w.cfg.Threads), nil
+	return record.LocalLeaves(rows, w.cfg.Threads), nil
 }
 
 // Close frees everything. No task may be running. It may be called twice.
@@ -335,7 +337,7 @@ func (w *Worker) fit(t *fitTask) (leafFunc, error) {
 			return w.in.fit(ctx, leaf, d)
 		}
 		var st *feature.Stats
-		return st, w.withLeaf(ctx, leaf, 0, func(l *dataset.Leaf, v *dataset.View) (err error) {
+		return st, w.withLeaf(ctx, leaf, 0, func(l *record.Leaf, v *record.View) (err error) {
 			if err = l.Draw(d, v); err == nil {
 				st, err = w.collect(ctx, leaf, t.spec, v)
 			}
@@ -356,7 +358,7 @@ func (w *Worker) nextFold(fold int) error {
 
 // collect returns a leaf's statistics and, where there is plenty of memory for
 // it, keeps its unfitted block.
-func (w *Worker) collect(ctx context.Context, leaf int, spec *feature.Spec, v *dataset.View) (*feature.Stats, error) {
+func (w *Worker) collect(ctx context.Context, leaf int, spec *feature.Spec, v *record.View) (*feature.Stats, error) {
 	w.dropUnfitted(leaf)
 	if !spec.HasUnfitted() {
 		return spec.Collect(ctx, v)
@@ -399,12 +401,12 @@ func (w *Worker) takeUnfitted(leaf int) *unfitted {
 }
 
 // leaf returns a leaf's rows, which are built on first use.
-func (w *Worker) leaf(ctx context.Context, leaf int) (*dataset.Leaf, error) {
+func (w *Worker) leaf(ctx context.Context, leaf int) (*record.Leaf, error) {
 	w.mu.Lock()
 	l := w.rows[leaf]
 	w.mu.Unlock()
 	if l == nil {
-		from, to := dataset.LeafBuckets(leaf, w.plan.Leaves())
+		from, to := record.LeafBuckets(leaf, w.plan.Leaves())
 		var err error
 		if l, err = w.store.MakeLeaf(ctx, from, to); err != nil {
 			return nil, err
@@ -417,7 +419,7 @@ func (w *Worker) leaf(ctx context.Context, leaf int) (*dataset.Leaf, error) {
 }
 
 // copies returns the counts of copies of the added rows.
-func (w *Worker) copies() *dataset.Copies {
+func (w *Worker) copies() *holdout.Copies {
 	if w.flow.on && w.flow.lengths != nil {
 		return w.flow.lengths.Of(nil, w.self)
 	}
@@ -439,9 +441,9 @@ func (w *Worker) MakeRoom() error {
 
 // withLeaf calls f with a leaf and its rows, as many leaves at once as there is memory
 // for. lent bytes are charged already; f takes them over.
-func (w *Worker) withLeaf(ctx context.Context, leaf int, lent int64, f func(l *dataset.Leaf, v *dataset.View) error) error {
-	var l *dataset.Leaf
-	var v *dataset.View
+func (w *Worker) withLeaf(ctx context.Context, leaf int, lent int64, f func(l *record.Leaf, v *record.View) error) error {
+	var l *record.Leaf
+	var v *record.View
 	open := func() (err error) {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -504,7 +506,7 @@ func (w *Worker) encodeLeaf(ctx context.Context, leaf int, spec *feature.Spec, p
 	}
 	var s *encodedRows
 	later := false
-	err := w.withLeaf(ctx, leaf, 0, func(l *dataset.Leaf, v *dataset.View) (err error) {
+	err := w.withLeaf(ctx, leaf, 0, func(l *record.Leaf, v *record.View) (err error) {
 		if later = l.InFile() && !w.job.InPlace(); later {
 			s, err = w.encodeLater(leaf, spec, p, v)
 		} else {
@@ -526,14 +528,14 @@ func (w *Worker) encodeLeaf(ctx context.Context, leaf int, spec *feature.Spec, p
 
 // encodeView encodes the blocks of a leaf's rows, from its unfitted block if it has
 // one.
-func (w *Worker) encodeView(leaf int, spec *feature.Spec, p *encodeTask, v *dataset.View, d *unfitted) (*encodedRows, error) {
+func (w *Worker) encodeView(leaf int, spec *feature.Spec, p *encodeTask, v *record.View, d *unfitted) (*encodedRows, error) {
 	train, held := spec.Split(v)
 	s := &encodedRows{rows: int64(train.Units()), held: int64(held.Units()), leaves: []int64{int64(train.Units())}}
 	if d != nil && !p.fitted.Finishes(d.Unfitted) {
 		w.blocks.Unreserve(d.bytes)
 		d = nil
 	}
-	for i, part := range []*dataset.View{train, held} {
+	for i, part := range []*record.View{train, held} {
 		if part.Rows == 0 {
 			continue
 		}
@@ -563,29 +565,29 @@ func (w *Worker) encodeView(leaf int, spec *feature.Spec, p *encodeTask, v *data
 
 // order sorts the rows of a leaf's block, made from a view, where they have an order:
 // that of windows, by a column.
-func (w *Worker) order(b *dataset.Block, v *dataset.View) error {
+func (w *Worker) order(b *block.Block, v *record.View) error {
 	switch {
 	case w.job.InPlace():
 		return nil
 	case w.job.windows != nil:
-		b.OrderTies(v, w.job.spec.WeightCol() >= 0)
+		v.OrderTies(b, w.job.spec.WeightCol() >= 0)
 		return nil
 	}
-	if err := w.blocks.Reserve(b.OrderBytes()); err != nil {
+	if err := w.blocks.Reserve(record.OrderBytes(b)); err != nil {
 		return err
 	}
-	defer w.blocks.Unreserve(b.OrderBytes())
-	b.Order(w.job.Seed(), w.job.spec.WeightCol() >= 0)
+	defer w.blocks.Unreserve(record.OrderBytes(b))
+	record.Order(b, w.job.Seed(), w.job.spec.WeightCol() >= 0)
 	return nil
 }
 
 // encode encodes the block of the training rows (i = 0) or the rows held out (1) of a
 // leaf, from its unfitted block if it has one. The block is charged.
-func (w *Worker) encode(spec *feature.Spec, p *encodeTask, part *dataset.View, d *unfitted, i int) (b *dataset.Block, err error) {
+func (w *Worker) encode(spec *feature.Spec, p *encodeTask, part *record.View, d *unfitted, i int) (b *block.Block, err error) {
 	f := p.fitted
 	n := 4 * int64(len(part.Windows()))
 	if d == nil {
-		n += dataset.BlockBytes(part.Rows, f.Dense, f.Codes, f.Narrow)
+		n += block.Bytes(part.Rows, f.Dense, f.Codes, f.Narrow)
 	}
 	if err := w.blocks.Reserve(n); err != nil {
 		w.dropUnfitted(w.leaves...) // they can be re-created
@@ -597,7 +599,7 @@ func (w *Worker) encode(spec *feature.Spec, p *encodeTask, part *dataset.View, d
 }
 
 // encodePaid is encode for a block that is charged already.
-func (w *Worker) encodePaid(spec *feature.Spec, p *encodeTask, part *dataset.View, d *unfitted, i int) (b *dataset.Block) {
+func (w *Worker) encodePaid(spec *feature.Spec, p *encodeTask, part *record.View, d *unfitted, i int) (b *block.Block) {
 	f := p.fitted
 	if d != nil {
 		b = f.Finish(spec, [...]*feature.UnfittedBlock{d.Train, d.Held}[i], part, p.classWeights)
@@ -758,3 +760,6 @@ func (w *Worker) room(pass, partial int64, items int, whole bool) (threads int, 
 		return threads, nil
 	}
 }
+
+// files says where blocks and state may lie.
+func (w *Worker) files() block.Config { return block.Config{Pool: w.cfg.Pool, Temp: w.cfg.Temp} }

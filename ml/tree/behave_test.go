@@ -7,8 +7,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/tributarydb/tributary/ml/block"
 	"github.com/tributarydb/tributary/ml/canon"
-	"github.com/tributarydb/tributary/ml/dataset"
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/family/familytest"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -19,12 +19,12 @@ var one = familytest.Spread{Nodes: 1, Threads: 1}
 
 // run trains on one worker, and returns the driver, the worker, and two blocks: the training rows
 // and those held out.
-func run(t testing.TB, f family.Family, d *familytest.Data, options ...any) (*driver, *worker, [2]*dataset.Block) {
+func run(t testing.TB, f family.Family, d *familytest.Data, options ...any) (*driver, *worker, [2]*block.Block) {
 	t.Helper()
 	return runWith(t, f, d, func(*problem) {}, options...)
 }
 
-func runWith(t testing.TB, f family.Family, d *familytest.Data, change func(*problem), options ...any) (*driver, *worker, [2]*dataset.Block) {
+func runWith(t testing.TB, f family.Family, d *familytest.Data, change func(*problem), options ...any) (*driver, *worker, [2]*block.Block) {
 	t.Helper()
 	o, err := familytest.Options(f, options...)
 	if err != nil {
@@ -49,7 +49,7 @@ func runWith(t testing.TB, f family.Family, d *familytest.Data, change func(*pro
 			set.Weight += d.W[i] - 1
 		}
 	}
-	blocks := [2]*dataset.Block{d.Block(rows[0], false), d.Block(rows[1], false)}
+	blocks := [2]*block.Block{d.Block(rows[0], false), d.Block(rows[1], false)}
 	drv, err := f.NewDriver(set, familytest.Home)
 	if err != nil {
 		t.Fatal(err)
@@ -496,7 +496,7 @@ func TestThreadsAtOnce(t *testing.T) {
 }
 
 // with returns a copy of the block with one numeric column set to x.
-func with(b *dataset.Block, j int, x float64) *dataset.Block {
+func with(b *block.Block, j int, x float64) *block.Block {
 	c := *b
 	c.X64 = append([]float64(nil), b.X64...)
 	for i := range c.X64 {

@@ -12,18 +12,19 @@ import (
 	"time"
 
 	"github.com/tributarydb/tributary/exec/kernel/f64"
-	"github.com/tributarydb/tributary/ml/dataset"
+	"github.com/tributarydb/tributary/ml/block"
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/family/familytest"
 	"github.com/tributarydb/tributary/ml/feature"
 	"github.com/tributarydb/tributary/ml/metric"
+	"github.com/tributarydb/tributary/ml/record"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
 // table has rows in blocks of float32 columns with labels: from a file of little-endian float32
 // rows, the label last (BENCH_ROWS, with 28 columns; the last fifth is the test set), or random.
 type table struct {
-	blocks []*dataset.Block
+	blocks []*block.Block
 	fitted *feature.Fitted
 	rows   int
 }
@@ -65,15 +66,15 @@ func benchTables(b testing.TB, cols int) (train, test *table) {
 	return newTable(raw[:cut*(cols+1)], cols, benchBlock), newTable(raw[cut*(cols+1):], cols, benchBlock)
 }
 
-func newTable(raw []float32, cols, block int) *table {
+func newTable(raw []float32, cols, perBlock int) *table {
 	t := &table{rows: len(raw) / (cols + 1), fitted: &feature.Fitted{Narrow: true, Dense: cols, Keys: []string{"0", "1"},
-		Label: dataset.Column{Name: "y", Type: types.Int8}}}
+		Label: record.Column{Name: "y", Type: types.Int8}}}
 	for j := range cols {
-		t.fitted.Cols = append(t.fitted.Cols, feature.FitCol{Column: dataset.Column{Name: fmt.Sprint("x", j), Type: types.Float4}, Encoder: feature.Plain, Fill: math.NaN()})
+		t.fitted.Cols = append(t.fitted.Cols, feature.FitCol{Column: record.Column{Name: fmt.Sprint("x", j), Type: types.Float4}, Encoder: feature.Plain, Fill: math.NaN()})
 	}
-	for from := 0; from < t.rows; from += block {
-		n := min(block, t.rows-from)
-		b := dataset.NewBlock(n, cols, 0, true)
+	for from := 0; from < t.rows; from += perBlock {
+		n := min(perBlock, t.rows-from)
+		b := block.New(n, cols, 0, true)
 		for i := range n {
 			row := raw[(from+i)*(cols+1):][:cols+1]
 			for j, v := range row[:cols] {

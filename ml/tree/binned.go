@@ -2,7 +2,7 @@ package tree
 
 import (
 	"github.com/tributarydb/tributary/exec/kernel/f64"
-	"github.com/tributarydb/tributary/ml/dataset"
+	"github.com/tributarydb/tributary/ml/block"
 )
 
 // binner computes the bins of blocks' rows. It is for one goroutine.
@@ -22,7 +22,7 @@ func newBinner(b *bins) *binner {
 
 // fill writes the bins of a block's rows [from, to), whose first is a multiple
 // of f64.Lanes, to out, which is laid out for n rows.
-func (r *binner) fill(out []uint8, n int, b *dataset.Block, from, to int) {
+func (r *binner) fill(out []uint8, n int, b *block.Block, from, to int) {
 	var x [f64.Lanes]float64
 	var bin [f64.Lanes]int
 	for row := from; row < to; row += f64.Lanes {

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/tributarydb/tributary/ml/dataset"
+	"github.com/tributarydb/tributary/ml/block"
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -59,7 +59,7 @@ func (m *model) Describe(relation string) ([][]types.Datum, bool) {
 // ways, weighted by the training rows that went each way. The baseline is the
 // value of no columns. For a forest of classes the probability is explained, not
 // the log-odds.
-func (m *model) Explain(b *dataset.Block, s *family.Scores) *family.Explanation {
+func (m *model) Explain(b *block.Block, s *family.Scores) *family.Explanation {
 	names, of := m.players()
 	z := m.margins(b)
 	e := &family.Explanation{Baseline: make([]float64, b.Rows), Prediction: make([]float64, b.Rows), Features: names, Parts: make([][]float64, len(names))}

@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"github.com/tributarydb/tributary/exec/kernel/f64"
-	"github.com/tributarydb/tributary/ml/dataset"
+	"github.com/tributarydb/tributary/ml/block"
 	"github.com/tributarydb/tributary/ml/objective"
 )
 
@@ -99,7 +99,7 @@ func (s *lossSum) tile(loss *[f64.Lanes]float64) {
 }
 
 // round adds the last trees to the scores and begins new ones.
-func (p *pass) round(k *rows, b *dataset.Block) error {
+func (p *pass) round(k *rows, b *block.Block) error {
 	r, pr := p.b.round, p.w.p
 	if pr.forest && k.held {
 		return nil
@@ -142,7 +142,7 @@ func (p *pass) round(k *rows, b *dataset.Block) error {
 }
 
 // losses adds the losses of a block's rows.
-func (p *pass) losses(k *rows, b *dataset.Block, r *round, out *grown) {
+func (p *pass) losses(k *rows, b *block.Block, r *round, out *grown) {
 	if p.grad.obj == nil {
 		p.grad = p.w.p.newGradients()
 	}
@@ -163,7 +163,7 @@ func (p *pass) losses(k *rows, b *dataset.Block, r *round, out *grown) {
 
 // gradients writes the gradients of a block's rows for the trees that begin, and
 // which rows they see. out, if not nil, takes the losses.
-func (p *pass) gradients(k *rows, b *dataset.Block, r *round, out *grown) error {
+func (p *pass) gradients(k *rows, b *block.Block, r *round, out *grown) error {
 	w, pr := p.w, p.w.p
 	if err := w.start(k); err != nil {
 		return err
@@ -294,7 +294,7 @@ func (p *pass) labels() *labels {
 }
 
 // addLabels adds a block's labels.
-func (p *pass) addLabels(b *dataset.Block) {
+func (p *pass) addLabels(b *block.Block) {
 	l := p.labels()
 	for i, w := range b.W[:b.Rows] {
 		units, y := p.w.g.units(w), b.Y[i]

@@ -4,8 +4,8 @@ import (
 	"math"
 	"slices"
 
+	"github.com/tributarydb/tributary/ml/block"
 	"github.com/tributarydb/tributary/ml/canon"
-	"github.com/tributarydb/tributary/ml/dataset"
 )
 
 // A column may have more categories than a histogram has bins. Those whose rows are alike
@@ -60,7 +60,7 @@ func (p *problem) meansLen() int {
 }
 
 // add adds the rows of a block.
-func (m means) add(p *problem, by float64, b *dataset.Block) {
+func (m means) add(p *problem, by float64, b *block.Block) {
 	per := p.perSlot()
 	for i, w := range b.W[:b.Rows] {
 		if !(w > 0) {

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/tributarydb/tributary/ml/dataset"
 	"github.com/tributarydb/tributary/ml/family"
+	"github.com/tributarydb/tributary/ml/record"
 	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
@@ -195,7 +195,7 @@ func checkMonotone(r *family.Request) error {
 		return nil
 	}
 	for column, c := range namedConstraints(r.Options) {
-		k := slices.IndexFunc(r.Columns, func(x dataset.Column) bool { return x.Name == column })
+		k := slices.IndexFunc(r.Columns, func(x record.Column) bool { return x.Name == column })
 		switch {
 		case k < 0:
 			return pgerr.New(pgerr.UndefinedColumn, "option %q constrains column %q, which is not a feature", name, column).At(r.Options.Pos(name))

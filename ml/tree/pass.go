@@ -3,7 +3,7 @@ package tree
 import (
 	"context"
 
-	"github.com/tributarydb/tributary/ml/dataset"
+	"github.com/tributarydb/tributary/ml/block"
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
@@ -196,7 +196,7 @@ func (p *pass) check(g *ground) error {
 }
 
 // Add implements family.Pass.
-func (p *pass) Add(ctx context.Context, r family.Rows, b *dataset.Block) error {
+func (p *pass) Add(ctx context.Context, r family.Rows, b *block.Block) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -251,7 +251,7 @@ func (p *pass) sums() means {
 }
 
 // anew computes a block's bins, and for a worker that lost its state all else.
-func (p *pass) anew(at place, b *dataset.Block) (*rows, error) {
+func (p *pass) anew(at place, b *block.Block) (*rows, error) {
 	k, err := p.w.fresh(at, b.Rows)
 	if err != nil {
 		return nil, err

@@ -5,7 +5,7 @@ import (
 	"unsafe"
 
 	"github.com/tributarydb/tributary/exec/kernel/f64"
-	"github.com/tributarydb/tributary/ml/dataset"
+	"github.com/tributarydb/tributary/ml/block"
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/objective"
 )
@@ -123,7 +123,7 @@ func (f *flat) walk(t flatTree, bins []uint8, n int, scores [][]float64) {
 }
 
 // margins returns the scores of a block's rows, output by output.
-func (m *model) margins(b *dataset.Block) [][]float64 {
+func (m *model) margins(b *block.Block) [][]float64 {
 	out := make([][]float64, m.outputs)
 	for k := range out {
 		out[k] = make([]float64, b.Rows, b.Padded())
@@ -162,7 +162,7 @@ func (m *model) margins(b *dataset.Block) [][]float64 {
 }
 
 // Score implements family.Predictor.
-func (m *model) Score(b *dataset.Block) *family.Scores {
+func (m *model) Score(b *block.Block) *family.Scores {
 	z := m.margins(b)
 	if !m.forest || m.classes == 0 {
 		return link(z, b.Rows, m.classes)

@@ -6,8 +6,8 @@ import (
 	"slices"
 
 	"github.com/tributarydb/tributary/exec/kernel/f64"
+	"github.com/tributarydb/tributary/ml/block"
 	"github.com/tributarydb/tributary/ml/canon"
-	"github.com/tributarydb/tributary/ml/dataset"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
@@ -71,7 +71,7 @@ func key(v float64) uint64 {
 // hashes computes the hashes of the contents of a tile's rows: of all values and the
 // label, but not of the weight, since a row of weight two is to be the same as the row
 // twice.
-func hashes(b *dataset.Block, tile int, seed uint64, h *[f64.Lanes]uint64) {
+func hashes(b *block.Block, tile int, seed uint64, h *[f64.Lanes]uint64) {
 	const k = 0x9e3779b97f4a7c15
 	for l := range h {
 		h[l] = seed ^ 0x6a09e667f3bcc909
@@ -111,7 +111,7 @@ func mix(h uint64) uint64 {
 }
 
 // add adds the rows of a block.
-func (s *sketch) add(p *problem, b *dataset.Block) error {
+func (s *sketch) add(p *problem, b *block.Block) error {
 	var h [f64.Lanes]uint64
 	for tile := range b.Padded() / f64.Lanes {
 		first := tile * f64.Lanes
@@ -163,7 +163,7 @@ func lowest(w float64) int {
 }
 
 // tile adds the values at index at of rows of positive weight.
-func (v *values) tile(b *dataset.Block, at int, w []float64) {
+func (v *values) tile(b *block.Block, at int, w []float64) {
 	if v.many && v.missing {
 		return
 	}
@@ -231,7 +231,7 @@ func (v *values) list() []float64 {
 }
 
 // take adds lane l of a tile to the sample.
-func (s *sample) take(hash uint64, w int64, b *dataset.Block, tile, l int) {
+func (s *sample) take(hash uint64, w int64, b *block.Block, tile, l int) {
 	s.hash, s.w = append(s.hash, hash), append(s.w, w)
 	for j := range b.Dense {
 		at := (tile*b.Dense+j)*f64.Lanes + l

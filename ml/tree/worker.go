@@ -5,7 +5,7 @@ import (
 	"sync"
 	"unsafe"
 
-	"github.com/tributarydb/tributary/ml/dataset"
+	"github.com/tributarydb/tributary/ml/block"
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
@@ -106,7 +106,7 @@ func (w *worker) fresh(at place, n int) (*rows, error) {
 }
 
 // of returns the state of a block, which may be nil.
-func (w *worker) of(at place, b *dataset.Block) (*rows, error) {
+func (w *worker) of(at place, b *block.Block) (*rows, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	k := w.blocks[at]

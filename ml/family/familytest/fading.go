@@ -3,8 +3,8 @@ package familytest
 import (
 	"context"
 
+	"github.com/tributarydb/tributary/ml/block"
 	"github.com/tributarydb/tributary/ml/canon"
-	"github.com/tributarydb/tributary/ml/dataset"
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/feature"
 	"github.com/tributarydb/tributary/ml/optim"
@@ -96,7 +96,7 @@ func (Fading) NewWorker(*family.Setup, *family.Node) (family.Worker, error) {
 func (fadingWorker) PassBytes(*family.Step) (int64, int64)     { return 64, 64 }
 func (fadingWorker) Close()                                    {}
 func (fadingWorker) NewPass(*family.Step) (family.Pass, error) { return &fadingPass{}, nil }
-func (p *fadingPass) Add(_ context.Context, r family.Rows, b *dataset.Block) error {
+func (p *fadingPass) Add(_ context.Context, r family.Rows, b *block.Block) error {
 	y, w := b.Targets()
 	for k := r.From; k < r.To; k++ {
 		if r.Held {
@@ -116,7 +116,7 @@ func (p *fadingPass) Partial() family.Message {
 	return &s
 }
 
-func fade(b *dataset.Block, k int) (h float64) {
+func fade(b *block.Block, k int) (h float64) {
 	for i := range b.Length {
 		h = h/2 + b.Value(int(b.Windows[k])+i, 0)
 	}
@@ -150,7 +150,7 @@ type FadingModel struct{ FadingSum }
 func (m *FadingModel) Bytes() int64 { return 64 }
 
 // Score implements family.Predictor.
-func (m *FadingModel) Score(b *dataset.Block) *family.Scores {
+func (m *FadingModel) Score(b *block.Block) *family.Scores {
 	s := &family.Scores{Rows: b.Units()}
 	for k := range s.Rows {
 		s.Value = append(s.Value, fade(b, k)*m.HY/m.HH)

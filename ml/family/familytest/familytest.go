@@ -11,10 +11,11 @@ import (
 
 	"github.com/tributarydb/tributary/exec/kernel/exact"
 	"github.com/tributarydb/tributary/exec/kernel/f64"
+	"github.com/tributarydb/tributary/ml/block"
 	"github.com/tributarydb/tributary/ml/canon"
-	"github.com/tributarydb/tributary/ml/dataset"
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/feature"
+	"github.com/tributarydb/tributary/ml/record"
 	"github.com/tributarydb/tributary/ml/reduce"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -37,12 +38,12 @@ type Data struct {
 }
 
 // Columns are x0, x1 … and c0, c1 ….
-func (d *Data) Columns() (cols []dataset.Column) {
+func (d *Data) Columns() (cols []record.Column) {
 	for j := range d.X[0] {
-		cols = append(cols, dataset.Column{Name: fmt.Sprint("x", j), Type: types.Float8})
+		cols = append(cols, record.Column{Name: fmt.Sprint("x", j), Type: types.Float8})
 	}
 	for j := range d.Cats {
-		cols = append(cols, dataset.Column{Name: fmt.Sprint("c", j), Type: types.Text})
+		cols = append(cols, record.Column{Name: fmt.Sprint("c", j), Type: types.Text})
 	}
 	return cols
 }
@@ -62,7 +63,7 @@ func (d *Data) Fitted(narrow bool) *feature.Fitted {
 		f.Cols = append(f.Cols, fc)
 	}
 	if d.Y != nil {
-		f.Label = dataset.Column{Name: "y", Type: types.Float8}
+		f.Label = record.Column{Name: "y", Type: types.Float8}
 	}
 	if d.Classes > 0 {
 		f.Label.Type = types.Int8
@@ -74,8 +75,8 @@ func (d *Data) Fitted(narrow bool) *feature.Fitted {
 }
 
 // Block makes the block of some rows.
-func (d *Data) Block(rows []int, narrow bool) *dataset.Block {
-	b := dataset.NewBlock(len(rows), len(d.X[0]), len(d.Cats), narrow)
+func (d *Data) Block(rows []int, narrow bool) *block.Block {
+	b := block.New(len(rows), len(d.X[0]), len(d.Cats), narrow)
 	for i, r := range rows {
 		tile, l := i/f64.Lanes, i%f64.Lanes
 		for j, v := range d.X[r] {
@@ -106,7 +107,7 @@ func (d *Data) Block(rows []int, narrow bool) *dataset.Block {
 }
 
 // All is the block of all rows.
-func (d *Data) All(narrow bool) *dataset.Block {
+func (d *Data) All(narrow bool) *block.Block {
 	rows := make([]int, len(d.X))
 	for i := range rows {
 		rows[i] = i
@@ -160,7 +161,7 @@ func Options(f family.Family, pairs ...any) (*family.Values, error) {
 
 type stored struct {
 	rows family.Rows
-	b    *dataset.Block
+	b    *block.Block
 }
 
 // Train trains.
@@ -473,7 +474,7 @@ func (r *run) rows(s *family.Step) (out [][]family.Rows) {
 		for i, l := range r.leaves {
 			counts[i] = int64(l[0].b.Units())
 		}
-		for _, x := range dataset.BatchSlices(counts, r.set.Plan.Unit(), s.Batch.Step, s.Batch.Steps) {
+		for _, x := range block.BatchSlices(counts, r.set.Plan.Unit(), s.Batch.Step, s.Batch.Steps) {
 			out = append(out, []family.Rows{{Leaf: x.Leaf, From: x.From, To: x.To}})
 		}
 		return out

@@ -1,0 +1,137 @@
+package record
+
+import (
+	"github.com/tributarydb/tributary/ml/block"
+	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// Column is a column of the dataset query.
+type Column struct {
+	Name string
+	Type types.Type
+}
+
+// class is how a column lies in a record.
+type class uint8
+
+const (
+	classF64 class = iota
+	classF32
+	classI64 // int8, fixed numerics, times and timestamps
+	classI32 // int4, date
+	classI16
+	classU32 // oid
+	classBool
+	classFixed // uuid, interval, timetz: variable bytes of constant length
+	classText
+	classBytes
+	classNumeric // variable numeric, normalised
+	classArray   // numbers, as float64s
+)
+
+func (c class) width() int {
+	switch c {
+	case classF64, classI64:
+		return 8
+	case classI16:
+		return 2
+	case classBool:
+		return 1
+	}
+	return 4 // variable ones keep their length here
+}
+
+func (c class) variable() bool { return c >= classFixed }
+
+func classOf(t types.Type) (class, bool) {
+	if e, ok := t.Elem(); ok {
+		switch e.OID {
+		case types.Float8OID, types.Float4OID, types.Int8OID, types.Int4OID, types.Int2OID, types.NumericOID:
+			return classArray, true
+		}
+		return 0, false
+	}
+	switch t.OID {
+	case types.BoolOID:
+		return classBool, true
+	case types.Int2OID:
+		return classI16, true
+	case types.Int4OID, types.DateOID:
+		return classI32, true
+	case types.Int8OID, types.TimeOID, types.TimestampOID, types.TimestamptzOID:
+		return classI64, true
+	case types.Float4OID:
+		return classF32, true
+	case types.Float8OID:
+		return classF64, true
+	case types.NumericOID:
+		if t.IsFixed() {
+			return classI64, true
+		}
+		return classNumeric, true
+	case types.ByteaOID:
+		return classBytes, true
+	case types.UUIDOID, types.IntervalOID, types.TimetzOID:
+		return classFixed, true
+	case types.RecordOID, types.VoidOID:
+		return 0, false
+	}
+	if t.IsString() {
+		return classText, true
+	}
+	return classU32, true
+}
+
+const nullsAt = block.HashBytes // after the row's hash
+
+// Layout is the form of the records of a list of columns. It is immutable.
+type Layout struct {
+	Cols    []Column
+	classes []class
+	at      []int   // offset of each column's slot
+	vars    []int   // variable columns, ascending
+	fixed   int     // bytes up to the variable part: a record's length where vars is empty
+	runs    [][]int // of float4 columns whose slots follow each other
+	coded   coded   // of a CodedLayout, which has no columns
+}
+
+// NewLayout makes the layout of cols; 0A000 for a type that cannot be in a
+// dataset.
+func NewLayout(cols []Column) (*Layout, error) {
+	l := &Layout{Cols: cols, classes: make([]class, len(cols)), at: make([]int, len(cols))}
+	pos := nullsAt + l.fixedNulls()
+	for i, c := range cols {
+		k, ok := classOf(c.Type)
+		if !ok {
+			return nil, pgerr.Unsupported("column %q of a training query has a type that models cannot use", c.Name).OnColumn(c.Name)
+		}
+		l.classes[i] = k
+		if k.variable() {
+			l.vars = append(l.vars, i)
+		}
+	}
+	for _, w := range []int{8, 4, 2, 1} {
+		var run []int
+		for i, k := range l.classes {
+			if k.width() != w {
+				continue
+			}
+			l.at[i] = pos
+			pos += w
+			if k == classF32 {
+				run = append(run, i)
+			} else if len(run) > 0 {
+				l.runs, run = append(l.runs, run), nil
+			}
+		}
+		if len(run) > 0 {
+			l.runs = append(l.runs, run)
+		}
+	}
+	l.fixed = (pos + 7) &^ 7
+	return l, nil
+}
+
+// fixedNulls is the length of the NULL bits, a multiple of eight bytes.
+func (l *Layout) fixedNulls() int { return (len(l.Cols) + 63) / 64 * 8 }

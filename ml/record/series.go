@@ -1,0 +1,81 @@
+package record
+
+import (
+	"bytes"
+	"slices"
+
+	"github.com/tributarydb/tributary/ml/block"
+)
+
+// Rows of windows that are distributed encoded (Keyed) make the block that they would make
+// of the rows as they came: partition after partition, each in its order. Rows that nothing
+// orders but their bytes stand in the order of what a block has of them, wherever it is made:
+// which of them is which does not matter then.
+
+// place writes what says where row i belongs: the hash of its partition, and its ranks.
+func (v *View) place(rec []byte, i int) {
+	from := v.rec(i)
+	copy(rec, from[:block.HashBytes])
+	for k, c := range v.by {
+		le.PutUint64(rec[block.HashBytes+8*k:], v.layout.rank(from, c))
+	}
+}
+
+// OrderTies puts rows of a block that was made of the view, of windows, into the order of their
+// bytes where these alone order them. weighted means that rows have weights of their own.
+func (v *View) OrderTies(b *block.Block, weighted bool) {
+	if !v.tied {
+		return
+	}
+	l, w := CodedLayout(b.Dense, b.Codes, b.X32 != nil, weighted), v.keyed
+	same := func(i, j int) bool {
+		x, y := v.rec(i), v.rec(j)
+		return v.layout.comparePartitions(x, y, w.Partition) == 0 && v.layout.compareOrder(x, y, w.Order) == 0
+	}
+	eachRun(v.Rows, same, func(from, to int) {
+		if to-from == 1 {
+			return
+		}
+		recs, slab := make([][]byte, to-from), make([]byte, (to-from)*l.stride())
+		for i := range recs {
+			recs[i] = slab[i*l.stride():][:l.fixed]
+			l.encodeRow(recs[i], b, from+i)
+		}
+		slices.SortFunc(recs, bytes.Compare)
+		for i, rec := range recs {
+			l.decode(rec, b, from+i, nil)
+		}
+	})
+}
+
+// Series makes the block of the encoded rows of windows. The block is paid for.
+func (l *Leaf) Series() (*block.Block, error) {
+	v, err := l.OpenWithin(l.CodedBytes())
+	if err != nil {
+		return nil, err
+	}
+	defer v.Close()
+	c := &l.store.layout.coded
+	rows, _ := v.Split()
+	b := block.New(rows.Rows, c.dense, c.codes, c.narrow)
+	for i := range rows.Rows {
+		l.store.layout.decode(rows.rec(i), b, i, nil)
+	}
+	b.Windows, b.Length = rows.first, l.store.cfg.Windows.Length
+	return b, nil
+}
+
+// Windows calls f with the weight of each window of the encoded rows, and returns how many
+// rows they have: fewer than the leaf where the query gave other rows than before.
+func (l *Leaf) Windows(f func(w float64)) (rows, windows int, err error) {
+	v, err := l.Open()
+	if err != nil {
+		return 0, 0, err
+	}
+	defer v.Close()
+	part, _ := v.Split()
+	for _, first := range part.first {
+		f(l.store.layout.weight(part.rec(int(first)+l.store.cfg.Windows.Length-1), nil))
+	}
+	return part.Rows, len(part.first), nil
+}
