@@ -13,6 +13,7 @@ import (
 	"github.com/tributarydb/tributary/ml/block"
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/record"
+	"github.com/tributarydb/tributary/ml/rows"
 	"github.com/tributarydb/tributary/ml/train"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -109,7 +110,7 @@ func TestMovingRowsAreCharged(t *testing.T) {
 	var chunks [][]byte
 	longest := 0
 	for bkt := range block.Buckets {
-		if err := from.w.TakeBucket(bkt, func(rows []byte) error {
+		if err := distributed(t, from.w).TakeBucket(bkt, func(rows []byte) error {
 			chunks = append(chunks, rowsChunk(bkt, rows))
 			longest = max(longest, len(rows))
 			return nil
@@ -135,7 +136,7 @@ func TestMovingRowsAreCharged(t *testing.T) {
 			if bkt, rows, err = readChunk(chunks[i]); err != nil {
 				t.Fatal(err)
 			}
-			if err := other.w.PutBucket(bkt, rows); err != nil {
+			if err := distributed(t, other.w).Put(bkt, rows); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -148,4 +149,13 @@ func TestMovingRowsAreCharged(t *testing.T) {
 	if err := to.w.Close(); err != nil || pool.Used() != 0 {
 		t.Error(err, pool.Used())
 	}
+}
+
+func distributed(t *testing.T, w *train.Worker) rows.Distributed {
+	t.Helper()
+	d, err := w.Distributed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
 }

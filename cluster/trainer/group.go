@@ -205,7 +205,7 @@ func (g *Group) DistributeRescan(ctx context.Context) error {
 	}
 	err := g.each(ctx, func(ctx context.Context, i int, id uint64) error {
 		if i == 0 {
-			return g.own.w.Read()
+			return g.own.rowsSent()
 		}
 		_, err := rpc.Call[bool](ctx, g.t.cfg.Peers, id, callRead, g.name)
 		return err
@@ -227,7 +227,7 @@ func (g *Group) spread(ctx context.Context, m ownersMsg) (err error) {
 func (g *Group) assign(ctx context.Context, m ownersMsg) error {
 	return g.each(ctx, func(ctx context.Context, i int, id uint64) error {
 		if i == 0 {
-			return g.own.w.Assign(m.Owners, len(g.members), 0, m.Rescan, m.Common)
+			return g.own.w.Assign(m.Owners, m.Rescan, m.Common)
 		}
 		_, err := rpc.Call[bool](ctx, g.t.cfg.Peers, id, callAssign, m)
 		return err
@@ -242,7 +242,7 @@ func (g *Group) common(ctx context.Context, rows int64, leaves int) (all []recor
 	each := make([][]record.Frequent, len(g.members))
 	err = g.each(ctx, func(ctx context.Context, i int, id uint64) (err error) {
 		if i == 0 {
-			each[i], err = g.own.w.Common(rows)
+			each[i], err = g.own.frequent(rows)
 		} else {
 			each[i], err = rpc.Call[[]record.Frequent](ctx, g.t.cfg.Peers, id, callCommon, commonMsg{g.name, rows})
 		}

@@ -195,7 +195,7 @@ func (p *part) over(key [32]byte, origin string) error {
 	if d == nil {
 		return pgerr.New(pgerr.ConnectionFailure, "the dataset that training %s has left is not there any more", origin)
 	}
-	err := p.w.Take(d.data, len(p.members), p.self, func(worker int) int {
+	err := p.w.Take(d.data, func(worker int) int {
 		return slices.Index(p.members, d.members[worker]) // Over compares the members
 	})
 	if err != nil {

@@ -67,7 +67,10 @@ func (p *part) Add(ctx context.Context, b *batch.Batch) error {
 }
 
 // counts returns what the driver must know of the rows that arrived.
-func (p *part) counts() countsMsg { return countsMsg{p.w.Counts(), p.w.Short()} }
+func (p *part) counts() countsMsg {
+	buckets, short := p.w.Finish()
+	return countsMsg{buckets, short}
+}
 
 // sendRows sends encoded rows to another member.
 func (p *part) sendRows(ctx context.Context, to int, rows []byte) error {
@@ -103,6 +106,10 @@ func (p *part) distribute(ctx context.Context, owners []int) error {
 }
 
 func (p *part) distributeTo(ctx context.Context, owners []int, to int) (err error) {
+	held, err := p.w.Distributed()
+	if err != nil {
+		return err
+	}
 	var put *rpc.Put
 	defer func() {
 		if put != nil {
@@ -118,7 +125,7 @@ func (p *part) distributeTo(ctx context.Context, owners []int, to int) (err erro
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			err := p.w.TakeBucket(b, func(rows []byte) error {
+			err := held.TakeBucket(b, func(rows []byte) error {
 				if put == nil { // opened on demand: not all pairs of nodes have rows for each other
 					if put, err = p.t.cfg.Peers.Put(ctx, p.members[to], callRows, []byte(p.name)); err != nil {
 						return err
@@ -159,13 +166,32 @@ func (p *part) put(chunk []byte) error {
 	p.w.ChargeTransit(int64(len(chunk)))
 	defer p.w.ChargeTransit(-int64(len(chunk)))
 	bucket, rows, err := readChunk(chunk)
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case bucket == block.Buckets: // rows of any bucket
-		return p.w.PutRows(rows)
 	}
-	return p.w.PutBucket(bucket, rows)
+	d, err := p.w.Distributed()
+	if err != nil {
+		return err
+	}
+	return d.Put(bucket, rows)
+}
+
+// frequent returns the node's frequent rows, of so many on all nodes.
+func (p *part) frequent(total int64) ([]record.Frequent, error) {
+	d, err := p.w.Distributed()
+	if err != nil {
+		return nil, err
+	}
+	return d.Frequent(total)
+}
+
+// rowsSent ends the second reading: other members' rows have been sent.
+func (p *part) rowsSent() error {
+	d, err := p.w.Distributed()
+	if err != nil {
+		return err
+	}
+	return d.Sent()
 }
 
 // task computes the partials of the node's leaves, and merges and ships what it can.

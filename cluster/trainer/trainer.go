@@ -107,7 +107,7 @@ func (t *Trainer) enter(m *openMsg) (*part, error) {
 	p := &part{t: t, name: m.Name, members: m.Members, self: m.Self, wake: make(chan struct{}), coming: map[int]*incomingTask{},
 		pool: t.cfg.Pool.Child("training "+m.Name, 0)}
 	p.ctx, p.cancel = context.WithCancelCause(context.Background())
-	if p.w, err = train.NewWorker(job, train.WorkerConfig{Context: p.ctx, Pool: p.pool, Temp: t.cfg.Temp, Threads: max(t.cfg.Threads(), 1), Workers: len(m.Members), Rescan: m.Rescan, Send: p.sendRows}); err != nil {
+	if p.w, err = train.NewWorker(job, train.WorkerConfig{Context: p.ctx, Pool: p.pool, Temp: t.cfg.Temp, Threads: max(t.cfg.Threads(), 1), Workers: len(m.Members), Self: m.Self, Rescan: m.Rescan, Send: p.sendRows}); err != nil {
 		p.pool.Close()
 		return nil, err
 	}
@@ -206,7 +206,7 @@ func (t *Trainer) handleRead(ctx context.Context, name string) (bool, error) {
 		return false, err
 	}
 	defer done()
-	return true, p.w.Read()
+	return true, p.rowsSent()
 }
 
 func (t *Trainer) handleDistribute(ctx context.Context, m ownersMsg) (bool, error) {
@@ -233,7 +233,7 @@ func (t *Trainer) handleCommon(ctx context.Context, m commonMsg) ([]record.Frequ
 		return nil, err
 	}
 	defer done()
-	return p.w.Common(m.Rows)
+	return p.frequent(m.Rows)
 }
 
 func (t *Trainer) handleAssign(ctx context.Context, m ownersMsg) (bool, error) {
@@ -242,7 +242,7 @@ func (t *Trainer) handleAssign(ctx context.Context, m ownersMsg) (bool, error) {
 		return false, err
 	}
 	defer done()
-	return true, p.w.Assign(m.Owners, len(p.members), p.self, m.Rescan, m.Common)
+	return true, p.w.Assign(m.Owners, m.Rescan, m.Common)
 }
 
 func (t *Trainer) handleTask(ctx context.Context, header []byte, recv func() ([]byte, error)) ([]byte, error) {

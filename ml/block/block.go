@@ -550,3 +550,24 @@ func (s *Blocks) Close() error {
 	s.acct.Close()
 	return s.file.Close()
 }
+
+// Reset is Close of a set that is used again.
+func (s *Blocks) Reset() error {
+	err := s.Close()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.acct, s.items, s.full = s.cfg.Pool.Account("training blocks", true), map[int]*stored{}, false
+	return err
+}
+
+// Recreated reports whether a block is made each time that it is opened.
+func (s *Blocks) Recreated() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, it := range s.items {
+		if it.made != nil {
+			return true
+		}
+	}
+	return false
+}

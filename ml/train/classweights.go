@@ -163,23 +163,23 @@ func decodeTargetWeights(j *Job, d *canon.D) *targetWeights {
 	return w
 }
 
-// aimed returns a block with the labels and weights of one of several targets, and a
+// aim returns a block with the labels and weights of one of several targets, and a
 // function that releases its memory.
-func (w *Worker) aimed(b *block.Block, target int, weights *targetWeights) (*block.Block, func(), error) {
+func (t *targetWeights) aim(b *block.Block, target int, blocks *block.Blocks) (*block.Block, func(), error) {
 	b, free := aimed(b, target), func() {}
-	if weights == nil || weights.class[target] == nil {
+	if t == nil || t.class[target] == nil {
 		return b, free, nil
 	}
 	n := 8 * int64(len(b.W))
-	if err := w.blocks.Reserve(n); err != nil {
+	if err := blocks.Reserve(n); err != nil {
 		return nil, nil, err
 	}
 	c := *b
 	c.W = make([]float64, len(b.W))
 	for i, x := range b.W[:b.Rows] {
-		c.W[i] = float64(x * weights.class[target][int(b.Y[i])])
+		c.W[i] = float64(x * t.class[target][int(b.Y[i])])
 	}
-	return &c, func() { w.blocks.Unreserve(n) }, nil
+	return &c, func() { blocks.Unreserve(n) }, nil
 }
 
 // weightTask computes the total weight of the rows to train on, by target.
@@ -240,9 +240,9 @@ func (s weightSums) Encode(e *canon.E) {
 	}
 }
 
-// sumWeights returns the function that sums the weights of a leaf.
-func (w *Worker) sumWeights(t *weightTask) leafFunc {
-	return func(ctx context.Context, leaf int) (family.Message, error) {
+// begin implements body.
+func (t *weightTask) begin(w *Worker, p *Part) error {
+	p.ofLeaves(func(ctx context.Context, leaf int) (family.Message, error) {
 		sums := make(weightSums, len(t.class))
 		b, release, err := w.blocks.Open(blockOf(family.Rows{Leaf: leaf}))
 		if err != nil || b == nil {
@@ -259,5 +259,6 @@ func (w *Worker) sumWeights(t *weightTask) leafFunc {
 			}
 		}
 		return sums, ctx.Err()
-	}
+	})
+	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/tributarydb/tributary/exec/mem"
+	"github.com/tributarydb/tributary/ml/block"
 )
 
 // ending ends a job at its first checkpoint.
@@ -30,13 +31,13 @@ func TestWorkerEnds(t *testing.T) {
 			ctx, cancel := context.WithCancel(context.WithValue(context.Background(), key{}, true))
 			defer cancel()
 			l := &Local{}
-			for range workers {
-				w, err := NewWorker(job, WorkerConfig{Context: ctx, Pool: mem.NewPool("node", limit), Temp: t.TempDir(), Threads: 1, Rescan: again,
+			for i := range workers {
+				w, err := NewWorker(job, WorkerConfig{Context: ctx, Pool: mem.NewPool("node", limit), Temp: t.TempDir(), Threads: 1, Workers: workers, Self: i, Rescan: again,
 					Send: func(ctx context.Context, to int, rows []byte) error {
 						if ctx.Value(key{}) == nil {
 							t.Error("rows are sent without the context of the job")
 						}
-						return l.Workers[to].PutRows(rows)
+						return distributed(l.Workers[to]).Put(block.Buckets, rows)
 					}})
 				if err != nil {
 					t.Fatal(err)
@@ -65,7 +66,7 @@ func TestWorkerEnds(t *testing.T) {
 			if _, err := Run(context.Background(), in, l); !errors.Is(err, context.Canceled) {
 				t.Errorf("the job has ended on its node: %v", err)
 			}
-			if !again && !l.Workers[0].later.Load() {
+			if !again && len(l.Workers[0].rows.Stores()) == 0 {
 				t.Error("no block was made of rows")
 			}
 		})

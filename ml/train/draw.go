@@ -2,12 +2,13 @@ package train
 
 import (
 	"context"
+	"slices"
 
 	"github.com/tributarydb/tributary/ml/block"
 	"github.com/tributarydb/tributary/ml/canon"
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/holdout"
-	"github.com/tributarydb/tributary/ml/record"
+	"github.com/tributarydb/tributary/ml/rows"
 )
 
 // draw chooses the rows to hold out, by how often rows occur.
@@ -32,7 +33,7 @@ func (r *runner) counted(ctx context.Context) (*holdout.Copies, error) {
 	rows := c.Unsure()
 	switch {
 	case r.in.Rescan != nil:
-		if len(rows) > 0 || !r.drawn(c, r.job.zone()) {
+		if len(rows) > 0 || !r.drawn(c, r.job.bands()) {
 			return c, r.recount(ctx, c)
 		}
 	case len(rows) > 0:
@@ -89,16 +90,86 @@ func (t *copiesTask) merge(_ *Job, left, right family.Message) (family.Message, 
 	return a, nil
 }
 
-// count counts the copies of rows in a leaf.
-func (w *Worker) count(t *copiesTask) leafFunc {
-	return func(ctx context.Context, leaf int) (family.Message, error) {
-		if w.in != nil {
-			return w.in.countLeaf(leaf, t.rows)
+// begin implements body. The copies in leaves are added up.
+func (t *copiesTask) begin(w *Worker, p *Part) error {
+	err := p.do(w.rows.Copies(t.rows))
+	p.whole = true
+	return err
+}
+
+// holdouts returns what is held out, for each training.
+func (r *runner) holdouts(c *holdout.Copies) (list []*holdout.Holdout) {
+	perNode := r.job.InPlace() || r.in.Rescan != nil // else copies of a row are sent to the same node
+	if n := r.job.Folds(); n > 0 {
+		for fold := range n {
+			list = append(list, c.Fold(fold, n, perNode))
 		}
-		var c *holdout.Copies
-		return c, w.withLeaf(ctx, leaf, 0, func(_ *record.Leaf, v *record.View) error {
-			c = v.Count(t.rows, w.self)
-			return nil
-		})
+		return list
 	}
+	return append(list, c.Holdout(r.job.holdout(r.in.Rows), perNode))
+}
+
+// drawn reports whether it is known which of the rows read are held out, from
+// statistics divided by a zone.
+func (r *runner) drawn(c *holdout.Copies, bands holdout.Bands) bool {
+	return !slices.ContainsFunc(r.holdouts(c), func(h *holdout.Holdout) bool { return !bands.Draws(h, c) })
+}
+
+// recount reads the query once more, to count the rows that may be frequent; these
+// counts then replace those of c.
+func (r *runner) recount(ctx context.Context, c *holdout.Copies) error {
+	t := &recountTask{rows: c.Candidates()}
+	for _, h := range r.holdouts(c) {
+		t.cuts = append(t.cuts, h.From, h.Cut)
+	}
+	if _, err := r.reduce(ctx, t); err != nil {
+		return err
+	}
+	if err := r.in.Rescan(ctx); err != nil {
+		return err
+	}
+	again, err := r.copies(ctx, &copiesTask{rows: t.rows})
+	if err != nil {
+		return err
+	}
+	if c.List = again.List; !r.drawn(c, holdout.BandsAround(t.cuts)) {
+		return rows.ErrDraw
+	}
+	return nil
+}
+
+// recountTask prepares workers for a reading that takes statistics: those of the given
+// rows separately, those of others by where the draw may be cut.
+type recountTask struct {
+	rows []block.RowHash
+	cuts []int
+}
+
+func (t *recountTask) kind() uint8 { return kindRecount }
+
+func (t *recountTask) Encode(e *canon.E) {
+	(&copiesTask{t.rows}).Encode(e)
+	e.U32(uint32(len(t.cuts)))
+	for _, c := range t.cuts {
+		e.Int(c)
+	}
+}
+
+func decodeRecount(d *canon.D) *recountTask {
+	t := &recountTask{rows: decodeCopies(d).rows}
+	for range d.Count(8) {
+		t.cuts = append(t.cuts, d.Int())
+	}
+	return t
+}
+
+func (t *recountTask) decode(_ *Job, d *canon.D) family.Message { return holdout.DecodeCopies(d) }
+
+func (t *recountTask) merge(j *Job, left, right family.Message) (family.Message, error) {
+	return (&copiesTask{}).merge(j, left, right)
+}
+
+// begin implements body.
+func (t *recountTask) begin(w *Worker, p *Part) error {
+	return w.reread(p, &holdout.Copies{}, func(r *rows.Reread) error { return r.Recount(t.rows, t.cuts) })
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"strconv"
+	"sync"
 
 	"github.com/tributarydb/tributary/ml/block"
 	"github.com/tributarydb/tributary/ml/canon"
@@ -29,19 +30,16 @@ type evaluatePass struct {
 	bins *metric.Bins // nil where each score counts
 }
 
-// evaluate returns a function that makes a pass over leaves, and for how many goroutines
-// there is memory.
-func (w *Worker) evaluate(t *evaluateTask) (work func() (taskPass, error), threads int, err error) {
+// begin implements body.
+func (t *evaluateTask) begin(w *Worker, p *Part) (err error) {
 	bins, ranking := int64(0), int64(0)
 	var grid *metric.Grid
 	if t.coarse {
 		bins, ranking = metric.BinsBytes(len(t.cuts))
 		grid = metric.NewGrid(t.cuts)
 	}
-	if threads, err = w.room(family.Scratch(t.predictor)+bins, ranking, len(w.leaves), true); err != nil {
-		return nil, 0, err
-	}
-	return func() (taskPass, error) {
+	p.whole = true
+	p.work = func() (taskPass, error) {
 		m := &evaluation{classes: w.job.planOf(t.target).Target == family.ClassTarget, matrix: metric.NewMatrix(), loss: &metric.LogLoss{},
 			rank: &metric.Ranking{}, reg: &metric.Regression{}}
 		h := &evaluatePass{w: w, t: t, m: m}
@@ -49,11 +47,13 @@ func (w *Worker) evaluate(t *evaluateTask) (work func() (taskPass, error), threa
 			h.bins = metric.NewBins(t.cuts, grid)
 		}
 		return h, nil
-	}, threads, nil
+	}
+	p.threads, err = w.room(family.Scratch(t.predictor)+bins, ranking, len(w.leaves), w.cfg.Threads, true)
+	return err
 }
 
 func (h *evaluatePass) do(ctx context.Context, it *item) (family.Message, error) {
-	return nil, h.w.withBlock(ctx, h.t, it.leaf, h.block)
+	return nil, h.t.block(ctx, h.w, it.leaf, h.block)
 }
 
 func (h *evaluatePass) rest() family.Message {
@@ -70,17 +70,16 @@ type cutsPass struct {
 	cuts metric.Cuts
 }
 
-// cuts returns a function that makes a pass that collects cuts, and for how many
-// goroutines there is memory.
-func (w *Worker) cuts(t *evaluateTask) (work func() (taskPass, error), threads int, err error) {
-	if threads, err = w.room(family.Scratch(t.predictor), metric.CutsBytes, len(w.leaves), true); err != nil {
-		return nil, 0, err
-	}
-	return func() (taskPass, error) { return &cutsPass{w: w, t: t}, nil }, threads, nil
+// begin implements body.
+func (t *cutsTask) begin(w *Worker, p *Part) (err error) {
+	p.whole = true
+	p.work = func() (taskPass, error) { return &cutsPass{w: w, t: t.evaluateTask}, nil }
+	p.threads, err = w.room(family.Scratch(t.predictor), metric.CutsBytes, len(w.leaves), w.cfg.Threads, true)
+	return err
 }
 
 func (h *cutsPass) do(ctx context.Context, it *item) (family.Message, error) {
-	return nil, h.w.withBlock(ctx, h.t, it.leaf, h.block)
+	return nil, h.t.block(ctx, h.w, it.leaf, h.block)
 }
 
 func (h *cutsPass) rest() family.Message { return &h.cuts }
@@ -88,7 +87,10 @@ func (h *cutsPass) rest() family.Message { return &h.cuts }
 // block adds the scores of a block's positive rows. It is branch-free, since the branch
 // would be unpredictable.
 func (h *cutsPass) block(b *block.Block, rows family.Rows) {
-	s := h.w.scores(b, rows, h.t.predictor)
+	s := h.w.scores.take(rows, h.w.family)
+	if s == nil {
+		s = h.t.predictor.Score(b)
+	}
 	truth, weights := b.Targets()
 	var some [block.ChunkRows]float64
 	for from := 0; from < len(truth); from += len(some) {
@@ -103,11 +105,11 @@ func (h *cutsPass) block(b *block.Block, rows family.Rows) {
 		}
 		h.cuts.Add(some[:n])
 	}
-	h.w.keepScores(rows, s)
+	h.w.scores.keep(rows, s)
 }
 
-// withBlock calls f with a leaf's block to be measured, if there is one.
-func (w *Worker) withBlock(ctx context.Context, t *evaluateTask, leaf int, f func(*block.Block, family.Rows)) error {
+// block calls f with a leaf's block to be measured, if there is one.
+func (t *evaluateTask) block(ctx context.Context, w *Worker, leaf int, f func(*block.Block, family.Rows)) error {
 	rows := family.Rows{Leaf: leaf, Held: t.held}
 	b, release, err := w.blocks.Open(blockOf(rows))
 	if err != nil {
@@ -125,45 +127,40 @@ func (w *Worker) withBlock(ctx context.Context, t *evaluateTask, leaf int, f fun
 	return nil
 }
 
-// scores returns the scores of a block: the kept ones, or new ones.
-func (w *Worker) scores(b *block.Block, rows family.Rows, p family.Predictor) *family.Scores {
-	if s := w.keptScores(rows); s != nil {
-		return s
-	}
-	return p.Score(b)
+// scores are those of blocks that were kept for the next task.
+type scores struct {
+	blocks *block.Blocks // with which they are charged
+	mu     sync.Mutex
+	by     map[int]*family.Scores
 }
 
-// keptScores returns the scores of a block that the family or the task before kept, or
-// nil.
-func (w *Worker) keptScores(rows family.Rows) *family.Scores {
-	w.mu.Lock()
-	s := w.scored[blockOf(rows)]
+// take returns the scores of a block that the task before or the family kept, or nil.
+func (k *scores) take(rows family.Rows, w family.Worker) *family.Scores {
+	k.mu.Lock()
+	s := k.by[blockOf(rows)]
 	if s != nil {
-		delete(w.scored, blockOf(rows))
-		w.blocks.Unreserve(scoresBytes(s))
+		delete(k.by, blockOf(rows))
+		k.blocks.Unreserve(scoresBytes(s))
 	}
-	w.mu.Unlock()
-	if s != nil {
-		return s
+	k.mu.Unlock()
+	if f, ok := w.(family.Keeper); ok && s == nil {
+		return f.Kept(rows)
 	}
-	if k, ok := w.family.(family.Keeper); ok {
-		return k.Kept(rows)
-	}
-	return nil
+	return s
 }
 
-// keepScores keeps scores of two classes for the task that measures, where there is
+// keep keeps scores of two classes for the task that measures, where there is
 // plenty of memory: evaluating many trees twice takes longer than everything else.
-func (w *Worker) keepScores(rows family.Rows, s *family.Scores) {
-	if !w.blocks.TryReserve(scoresBytes(s)) {
+func (k *scores) keep(rows family.Rows, s *family.Scores) {
+	if !k.blocks.TryReserve(scoresBytes(s)) {
 		return
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.scored == nil {
-		w.scored = map[int]*family.Scores{}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.by == nil {
+		k.by = map[int]*family.Scores{}
 	}
-	w.scored[blockOf(rows)] = s
+	k.by[blockOf(rows)] = s
 }
 
 // scoresBytes returns the size of scores of classes; two classes may have a single
@@ -180,7 +177,7 @@ func scoresBytes(s *family.Scores) (n int64) {
 func (h *evaluatePass) block(b *block.Block, rows family.Rows) {
 	m, t := h.m, h.t
 	truth, weights := b.Targets()
-	r := h.w.keptScores(rows)
+	r := h.w.scores.take(rows, h.w.family)
 	if r == nil {
 		if v, ok := t.predictor.(family.Valuer); ok && !m.classes && b.Windows == nil && unit(b, weights) && m.values(v, b) {
 			return

@@ -96,7 +96,7 @@ func TestFromRanges(t *testing.T) {
 			if told := ok && run.ranges != nil && d.FromRanges(run.ranges) != nil; told != c.told {
 				t.Errorf("%s: statistics tell: %v", name, told)
 			} else if told {
-				m, err := run.reduce(ctx, &stepTask{rows: run.rows, held: run.held, weight: run.weight.Value(), step: run.driver.Next(), per: 1 << 20})
+				m, err := run.reduce(ctx, &stepTask{rows: run.Rows, held: run.Held, weight: run.Weight.Value(), step: run.driver.Next(), per: 1 << 20})
 				if err != nil {
 					t.Fatal(name, err)
 				}

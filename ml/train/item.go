@@ -15,9 +15,9 @@ import (
 // takes part but the first one, which gets the result.
 func (w *Worker) cut(p *Part, t *stepTask) (*reduce.Plan, error) {
 	plan, nodes := w.plan, w.nodes
-	p.place = w.self
+	p.place = w.cfg.Self
 	leaf := func(leaf, node int, s *block.Slice) {
-		if w.owners[leaf] != w.self {
+		if w.owners[leaf] != w.cfg.Self {
 			return
 		}
 		if t == nil {
@@ -40,13 +40,13 @@ func (w *Worker) cut(p *Part, t *stepTask) (*reduce.Plan, error) {
 			leaf(s.Leaf, i, &s)
 		}
 		// The largest first, so that the last ones are small and goroutines end together; but
-		// leaf by leaf where a block may have to be re-created each time it is opened.
-		if !w.flow.on {
+		// leaf by leaf where blocks are re-created when they are opened.
+		if !w.blocks.Recreated() {
 			slices.SortStableFunc(p.items, func(a, b *item) int { return b.size() - a.size() })
 		}
 		plan = reduce.NewPlan(owners)
 		some := slices.Compact(slices.Sorted(slices.Values(owners)))
-		nodes, p.place = reduce.NewPlan(some), slices.Index(some, w.self)
+		nodes, p.place = reduce.NewPlan(some), slices.Index(some, w.cfg.Self)
 	}
 	if p.whole {
 		plan = nodes

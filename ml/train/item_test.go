@@ -27,7 +27,7 @@ func TestMiniBatchConcernsItsLeaves(t *testing.T) {
 			if task.Needs(self, owners) {
 				workers = append(workers, self)
 			}
-			w := &Worker{job: job, owners: owners, self: self, blocks: &block.Blocks{}}
+			w := &Worker{job: job, owners: owners, cfg: WorkerConfig{Self: self}, ledger: ledger{blocks: &block.Blocks{}}}
 			p := &Part{w: w, body: body}
 			plan, err := w.cut(p, body)
 			if err != nil {
@@ -58,7 +58,7 @@ func TestSmallLeafIsCut(t *testing.T) {
 		t.Fatal(err)
 	}
 	for grain, want := range map[int]int{0: 1, 64: 4} {
-		w := &Worker{job: &Job{Plan: &family.Plan{Scope: family.ByLeaf, Grain: grain}, Options: &family.Values{}}, owners: []int{0}, plan: reduce.NewPlan([]int{0}), blocks: blocks}
+		w := &Worker{job: &Job{Plan: &family.Plan{Scope: family.ByLeaf, Grain: grain}, Options: &family.Values{}}, owners: []int{0}, plan: reduce.NewPlan([]int{0}), ledger: ledger{blocks: blocks}}
 		for _, body := range []*stepTask{{step: &family.Step{Set: family.Train | family.Held}},
 			{step: &family.Step{Set: family.Train, Batch: &optim.MiniBatch{Steps: 1}}, slices: block.BatchSlices([]int64{200}, 8, 0, 1)}} {
 			p := &Part{w: w, body: body}
@@ -89,7 +89,7 @@ func TestLargePartsComeFirst(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	w := &Worker{job: &Job{Plan: &family.Plan{Scope: family.ByLeaf, Grain: 32}, Options: &family.Values{}}, owners: []int{0, 0}, blocks: blocks}
+	w := &Worker{job: &Job{Plan: &family.Plan{Scope: family.ByLeaf, Grain: 32}, Options: &family.Values{}}, owners: []int{0, 0}, ledger: ledger{blocks: blocks}}
 	body := &stepTask{step: &family.Step{Set: family.Train, Batch: &optim.MiniBatch{Steps: 1}}, slices: block.BatchSlices(rows, 8, 0, 1)}
 	p := &Part{w: w, body: body}
 	if _, err := w.cut(p, body); err != nil {
@@ -116,7 +116,7 @@ func TestMiniBatchFromElsewhere(t *testing.T) {
 			t.Errorf("%v is taken", bad)
 		}
 	}
-	w := &Worker{job: job, owners: []int{0}}
+	w := &Worker{job: job, owners: []int{0}, ledger: ledger{blocks: &block.Blocks{}}}
 	if _, err := w.cut(&Part{w: w}, &stepTask{step: &family.Step{Batch: &optim.MiniBatch{Steps: 1}}, slices: []block.Slice{{Leaf: 1, To: 8}}}); err == nil {
 		t.Error("a leaf that there is not is taken")
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/tributarydb/tributary/ml/holdout"
 	"github.com/tributarydb/tributary/ml/model"
 	"github.com/tributarydb/tributary/ml/record"
+	"github.com/tributarydb/tributary/ml/rows"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
@@ -386,9 +387,8 @@ func (j *Job) counts() bool { return j.windows == nil && (j.draws() || j.Folds()
 // draws reports whether rows to hold out are drawn.
 func (j *Job) draws() bool { return j.split() == "random" || j.split() == "auto_split" }
 
-// zone returns the range in which the cut of their draw will be, as far as it is known
-// before the rows are counted.
-func (j *Job) zone() holdout.Bands {
+// bands returns the bands of draws, whose cut is known about before the rows are counted.
+func (j *Job) bands() holdout.Bands {
 	var cuts [][2]float64
 	switch j.split() {
 	case "random":
@@ -401,6 +401,12 @@ func (j *Job) zone() holdout.Bands {
 		cuts = append(cuts, [2]float64{share, share})
 	}
 	return holdout.BandsOf(cuts...)
+}
+
+// rows returns what of the job matters to its rows.
+func (j *Job) rows() *rows.Training {
+	return &rows.Training{Columns: j.Columns, Spec: &j.spec, More: j.more(), Windows: j.windows, InPlace: j.InPlace(), Counts: j.counts(),
+		Holds: j.split() != "no_split", Folds: j.Folds(), Bands: j.bands(), Seed: j.Seed()}
 }
 
 // holdout returns the fraction of so many rows that is held out.

@@ -7,8 +7,7 @@ import (
 	"github.com/tributarydb/tributary/ml/block"
 	"github.com/tributarydb/tributary/ml/canon"
 	"github.com/tributarydb/tributary/ml/feature"
-	"github.com/tributarydb/tributary/ml/record"
-	"github.com/tributarydb/tributary/ml/reduce"
+	"github.com/tributarydb/tributary/ml/rows"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -62,7 +61,7 @@ func (j *Job) Encoding() []byte {
 type Encoded struct {
 	query int64 // number of the query's rows
 	stats *feature.Stats
-	encodedRows
+	rows.Encoded
 }
 
 // Rows returns the number of the query's rows.
@@ -72,7 +71,7 @@ func (s *Encoded) Rows() int64 { return s.query }
 func (s *Encoded) Encode(e *canon.E) {
 	e.I64(s.query)
 	s.stats.Encode(e)
-	s.encodedRows.Encode(e)
+	s.Encoded.Encode(e)
 }
 
 // DecodeEncoded decodes what an earlier training knew of the rows of such a job.
@@ -82,7 +81,7 @@ func (j *Job) DecodeEncoded(b []byte) (*Encoded, error) {
 	if len(s.stats.Cols) != len(j.Columns) {
 		d.Fail()
 	}
-	s.encodedRows = *decodeEncodedRows(d)
+	s.Encoded = *rows.DecodeEncoded(d)
 	return s, d.Done("a kept dataset")
 }
 
@@ -90,8 +89,7 @@ func (j *Job) DecodeEncoded(b []byte) (*Encoded, error) {
 // taken over by another worker.
 type Dataset struct {
 	blocks *block.Blocks
-	maker  *Worker // re-creates blocks from rows when they are opened; nil where blocks are kept
-	block  int64   // bytes of the encoded rows
+	rows   rows.Rows // what blocks are re-created from when they are opened
 	fitted *feature.Fitted
 	owners []int // of the leaves, by the training's numbers of workers; in place all are the worker's
 	place  bool
@@ -101,19 +99,16 @@ type Dataset struct {
 // afterwards the worker can only be closed. Spilled blocks, and rows from which blocks
 // are re-created, are handed over too.
 func (w *Worker) Leave(pool *mem.Pool) *Dataset {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.fitted == nil || w.plan == nil || w.left {
+	if w.fitted == nil || w.plan == nil || w.rows == nil {
 		return nil
 	}
-	d := &Dataset{blocks: w.blocks, maker: w.maker, fitted: w.fitted, owners: w.owners, place: w.job.InPlace(), block: w.encoded.Load()}
-	if d.maker == nil && (w.later.Load() || w.flow.coded != nil) {
-		d.maker, w.left = w, true
-		// Nothing else is needed any more.
-		w.cfg.Send, w.last, w.scored, w.in, w.flow.stats, w.flow.seen, w.flow.counted = nil, nil, nil, nil, nil, nil, nil
-	} else {
-		w.blocks, w.maker, w.fitted = block.NewBlocks(w.files()), nil, nil
+	d := &Dataset{blocks: w.blocks, rows: w.rows, fitted: w.fitted, owners: w.owners, place: w.job.InPlace()}
+	if len(d.rows.Stores()) == 0 && d.rows.Close() != nil {
+		return nil // the worker closes what is left
 	}
+	w.mu.Lock()
+	w.blocks, w.rows, w.fitted = block.NewBlocks(block.Config{Pool: w.cfg.Pool, Temp: w.cfg.Temp}), nil, nil
+	w.mu.Unlock()
 	d.move(pool, true)
 	return d
 }
@@ -121,45 +116,24 @@ func (w *Worker) Leave(pool *mem.Pool) *Dataset {
 // move transfers its charges to another pool.
 func (d *Dataset) move(to *mem.Pool, idle bool) {
 	d.blocks.Move(to, idle)
-	for _, s := range d.stores() {
+	for _, s := range d.rows.Stores() {
 		s.Move(to, idle)
 	}
 }
 
-// stores returns the stores of the rows from which blocks are re-created.
-func (d *Dataset) stores() []*record.Store {
-	switch {
-	case d.maker == nil:
-		return nil
-	case d.maker.flow.coded != nil:
-		return d.maker.flow.coded
-	}
-	return []*record.Store{d.maker.store}
-}
-
 // Take gives a worker the blocks of an earlier one, instead of rows. renumber maps a
 // worker of that training to the one of this training that has its leaves.
-func (w *Worker) Take(d *Dataset, workers, self int, renumber func(worker int) int) error {
-	nodes := make([]int, workers)
-	for i := range nodes {
-		nodes[i] = i
-	}
-	if err := w.blocks.Close(); err != nil {
-		return err
-	}
-	if err := w.store.Close(); err != nil {
+func (w *Worker) Take(d *Dataset, renumber func(worker int) int) error {
+	if err := errors.Join(w.blocks.Close(), w.rows.Close()); err != nil {
 		return err
 	}
 	d.move(w.cfg.Pool, false)
-	if d.maker != nil { // its context ended with its training
-		d.maker.cfg.Context = w.cfg.Context
-	}
-	w.in, w.blocks, w.maker, w.fitted, w.taken = nil, d.blocks, d.maker, d.fitted, true
-	w.self, w.nodes = self, reduce.NewPlan(nodes)
-	w.encoded.Store(d.block)
+	d.rows.Until(w.cfg.Context) // its own ended with its training
+	w.blocks, w.rows, w.fitted, w.taken = d.blocks, d.rows, d.fitted, true
+	w.scores.blocks = w.blocks
 	owners := make([]int, len(d.owners))
 	for i, o := range d.owners {
-		if owners[i] = self; !d.place {
+		if owners[i] = w.cfg.Self; !d.place {
 			owners[i] = renumber(o)
 		}
 	}
@@ -178,7 +152,7 @@ func (w *Worker) Owners() []int {
 // Bytes returns the memory that a dataset holds, all of it charged.
 func (d *Dataset) Bytes() int64 {
 	n := d.blocks.Bytes()
-	for _, s := range d.stores() {
+	for _, s := range d.rows.Stores() {
 		n += s.Bytes()
 	}
 	return n
@@ -187,22 +161,16 @@ func (d *Dataset) Bytes() int64 {
 // OnDisk returns its bytes in files.
 func (d *Dataset) OnDisk() int64 {
 	n := d.blocks.OnDisk()
-	for _, s := range d.stores() {
+	for _, s := range d.rows.Stores() {
 		n += s.OnDisk()
 	}
 	return n
 }
 
 // Close frees its memory and files.
-func (d *Dataset) Close() error {
-	err := d.blocks.Close()
-	for _, s := range d.stores() {
-		err = errors.Join(err, s.Close())
-	}
-	return err
-}
+func (d *Dataset) Close() error { return errors.Join(d.blocks.Close(), d.rows.Close()) }
 
 // leave returns what the driver knows of the rows.
 func (r *runner) leave() *Encoded {
-	return &Encoded{query: r.in.Rows, stats: r.stats, encodedRows: *r.encodedRows}
+	return &Encoded{query: r.in.Rows, stats: r.stats, Encoded: *r.Encoded}
 }

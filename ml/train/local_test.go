@@ -9,6 +9,7 @@ import (
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/record"
 	"github.com/tributarydb/tributary/ml/reduce"
+	"github.com/tributarydb/tributary/ml/rows"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
@@ -30,11 +31,12 @@ func (l *Local) Distribute(ctx context.Context) (int64, error) {
 	job := l.Workers[0].job
 	for i, w := range l.Workers {
 		ids[i] = i
-		for b, c := range w.Counts() {
+		counts, short := w.Finish()
+		for b, c := range counts {
 			total += c
 			buckets[b] += c
 		}
-		l.Rescan = w.Short() || l.Rescan
+		l.Rescan = short || l.Rescan
 	}
 	l.rows = total
 	if job.InPlace() {
@@ -53,7 +55,7 @@ func (l *Local) DistributeRescan() error {
 		return nil
 	}
 	for _, w := range l.Workers {
-		if err := w.Read(); err != nil {
+		if err := distributed(w).Sent(); err != nil {
 			return err
 		}
 	}
@@ -64,7 +66,8 @@ func (l *Local) DistributeRescan() error {
 func (l *Local) DistributeTo(ctx context.Context, owners []int) error {
 	var total int64
 	for _, w := range l.Workers {
-		for _, n := range w.Counts() {
+		counts, _ := w.Finish()
+		for _, n := range counts {
 			total += n
 		}
 	}
@@ -75,7 +78,7 @@ func (l *Local) DistributeTo(ctx context.Context, owners []int) error {
 				return err
 			}
 			for b := from; b < to && i != owner; b++ {
-				if err := w.TakeBucket(b, func(rows []byte) error { return l.Workers[owner].PutBucket(b, rows) }); err != nil {
+				if err := distributed(w).TakeBucket(b, func(rows []byte) error { return distributed(l.Workers[owner]).Put(b, rows) }); err != nil {
 					return err
 				}
 			}
@@ -89,7 +92,7 @@ func (l *Local) spread(total int64, owners []int) error {
 	var common []record.Frequent
 	if l.Workers[0].job.Spreads(len(owners)) {
 		for _, w := range l.Workers {
-			some, err := w.Common(total)
+			some, err := distributed(w).Frequent(total)
 			if err != nil {
 				return err
 			}
@@ -100,12 +103,20 @@ func (l *Local) spread(total int64, owners []int) error {
 }
 
 func (l *Local) assign(owners []int, common []record.Frequent, rescan bool) error {
-	for i, w := range l.Workers {
-		if err := w.Assign(owners, len(l.Workers), i, rescan, common); err != nil {
+	for _, w := range l.Workers {
+		if err := w.Assign(owners, rescan, common); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func distributed(w *Worker) rows.Distributed {
+	d, err := w.Distributed()
+	if err != nil {
+		panic(err)
+	}
+	return d
 }
 
 // Home implements Reducer.

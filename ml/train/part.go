@@ -12,6 +12,7 @@ import (
 	"github.com/tributarydb/tributary/ml/canon"
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/reduce"
+	"github.com/tributarydb/tributary/ml/rows"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
@@ -97,6 +98,9 @@ type item struct {
 	parts *reduce.Assembler[family.Message]
 }
 
+// leafFunc computes the partial of one leaf.
+type leafFunc func(ctx context.Context, leaf int) (family.Message, error)
+
 // taskPass is the work of one goroutine in a task.
 type taskPass interface {
 	// do processes an item and returns its partial, nil where there is one partial for the
@@ -138,15 +142,40 @@ func (p *Part) merge(a, b family.Message) (family.Message, error) {
 	return p.body.merge(p.w.job, a, b)
 }
 
+// do has the task do work over the worker's rows.
+func (p *Part) do(k rows.Work, err error) error {
+	switch {
+	case err != nil:
+		return err
+	case k.Node != nil:
+		p.ofNode(k.Node)
+	default:
+		p.ofLeaves(k.Leaf)
+	}
+	return nil
+}
+
+// ofLeaves computes a partial of each leaf. For a job in place they are added up.
+func (p *Part) ofLeaves(f leafFunc) {
+	p.whole = p.w.job.InPlace()
+	p.work = func() (taskPass, error) {
+		if p.whole {
+			return &adding{f: f, p: p}, nil
+		}
+		return f, nil
+	}
+}
+
 // ofNode sets the partial of all of the node's leaves to what get returns.
-func (p *Part) ofNode(give func() family.Message) {
-	h := &nodePass{give: give}
+func (p *Part) ofNode(get func() family.Message) {
+	p.whole = true
+	h := &nodePass{get: get}
 	p.work = func() (taskPass, error) { return h, nil }
 }
 
 // nodePass returns, once, a partial of a node that does not depend on its leaves.
 type nodePass struct {
-	give func() family.Message
+	get  func() family.Message
 	done atomic.Bool
 }
 
@@ -156,7 +185,7 @@ func (h *nodePass) rest() family.Message {
 	if h.done.Swap(true) {
 		return nil
 	}
-	return h.give()
+	return h.get()
 }
 
 // Begin prepares a task. out is called, from any goroutine, with what must be sent to
@@ -166,111 +195,54 @@ func (w *Worker) Begin(t Task, out func(context.Context, *Shipment) error) (*Par
 	if w.plan == nil {
 		return nil, pgerr.Internal("a training task came before the leaves were assigned")
 	}
-	p := &Part{w: w, body: t.body, out: out, whole: w.job.InPlace()}
+	p := &Part{w: w, body: t.body, out: out}
 	if w.last != nil { // its sum has been used, and nothing else of it is needed
 		w.last.release(math.MaxInt64)
 		family.Free(w.last.cut)
 	}
 	w.last = p
-	step, _ := t.body.(*stepTask)
-	switch t.body.(type) {
-	case *stepTask:
-		// Where each partial is sent to the first worker there is one for each leaf.
-		p.whole = w.job.Plan.Scope == family.ByNode && !(w.job.Plan.Distributed && w.job.Gathers())
-	case *copiesTask, *usageTask, *recountTask, *rescanTask, *evaluateTask, *cutsTask:
-		p.whole = true
-	case *fitTask:
-		p.whole = p.whole || w.flow.on
+	if err := t.body.begin(w, p); err != nil {
+		return nil, err
 	}
+	step, _ := t.body.(*stepTask)
 	plan, err := w.cut(p, step)
 	if err != nil {
 		return nil, err
 	}
-	p.local = reduce.NewAssembler(plan.Local(), w.self, p.merge)
+	p.local = reduce.NewAssembler(plan.Local(), w.cfg.Self, p.merge)
 	n := 1
 	if step != nil && w.nodes.Leaves() > 1 {
 		n, p.per = step.parts(), step.per
 	}
 	for i := range n {
-		p.parts = append(p.parts, &slice{asm: reduce.NewAssembler(plan.Slice(i), w.self, p.mergeCharged)})
+		p.parts = append(p.parts, &slice{asm: reduce.NewAssembler(plan.Slice(i), w.cfg.Self, p.mergeCharged)})
 	}
-	same := func(f leafFunc, err error) error {
-		p.work = func() (taskPass, error) {
-			if p.whole {
-				return &adding{f: f, p: p}, nil
-			}
-			return f, nil
-		}
+	if step != nil && len(p.items) > 0 { // no items: no pass, and no memory for one
+		return p, step.passes(w, p)
+	}
+	return p, nil
+}
+
+// begin says how the partials of a step are merged: where each is sent to the first
+// worker there is one for each leaf.
+func (t *stepTask) begin(w *Worker, p *Part) error {
+	p.whole = w.job.Plan.Scope == family.ByNode && !(w.job.Plan.Distributed && w.job.Gathers())
+	_, err := w.familyWorker(t)
+	return err
+}
+
+// passes prepares the passes over a part's items.
+func (t *stepTask) passes(w *Worker, p *Part) (err error) {
+	pass, partial := w.family.PassBytes(t.step)
+	if p.threads, err = w.room(pass, partial, len(p.items), w.cfg.Threads, p.whole); err != nil {
 		return err
 	}
-	switch b := t.body.(type) {
-	case *copiesTask:
-		if w.flow.on && w.job.windows != nil && b.rows != nil {
-			p.ofNode(func() family.Message { return w.flow.lengths.Of(b.rows, w.self) })
-			return p, nil
-		}
-		if w.flow.counting() && b.rows != nil {
-			c, err := w.recounted()
-			p.ofNode(func() family.Message { return c })
-			return p, err
-		}
-		if b.rows != nil {
-			return p, same(w.count(b), nil)
-		}
-		p.ofNode(func() family.Message { return w.copies() })
-		return p, nil
-	case *usageTask:
-		p.ofNode(func() family.Message { return &usages{[]Usage{w.usage()}} })
-		return p, nil
-	case *fitTask:
-		if w.flow.on {
-			st, err := w.collected(b)
-			p.ofNode(func() family.Message { return st })
-			return p, err
-		}
-		return p, same(w.fit(b))
-	case *recountTask:
-		c, err := w.recount(b)
-		p.ofNode(func() family.Message { return c })
-		return p, err
-	case *rescanTask:
-		p.ofNode(func() family.Message { return &encodedRows{} })
-		return p, w.rescan(b)
-	case *encodeTask:
-		if w.flow.on && w.job.InPlace() {
-			s, err := w.rescanned()
-			p.ofNode(func() family.Message { return s })
-			return p, err
-		}
-		return p, same(w.encodeRows(b))
-	case *weightTask:
-		return p, same(w.sumWeights(b), nil)
-	case *evaluateTask:
-		p.work, p.threads, err = w.evaluate(b)
-		return p, err
-	case *cutsTask:
-		p.work, p.threads, err = w.cuts(b.evaluateTask)
-		return p, err
-	case *stepTask:
-		fw, err := w.familyWorker(b)
-		if err != nil {
-			return nil, err
-		}
-		if len(p.items) == 0 { // no items: no pass, and no memory for one
-			return p, nil
-		}
-		pass, partial := fw.PassBytes(b.step)
-		if p.threads, err = w.room(pass, partial, len(p.items), p.whole); err != nil {
-			return nil, err
-		}
-		w.firstStep()
-		p.work = func() (taskPass, error) {
-			pass, err := fw.NewPass(b.step)
-			return &stepPass{w: w, step: b.step, by: b.by, pass: pass, whole: p.whole}, err
-		}
-		return p, nil
+	w.stepped.Do(func() { w.before = w.Spilled() })
+	p.work = func() (taskPass, error) {
+		pass, err := w.family.NewPass(t.step)
+		return &stepPass{w: w, step: t.step, by: t.by, pass: pass, whole: p.whole}, err
 	}
-	return nil, pgerr.Internal("unknown training task %T", t.body)
+	return nil
 }
 
 // stepPass runs a family's step.
@@ -305,7 +277,7 @@ func (h *stepPass) add(ctx context.Context, r family.Rows) error {
 	defer release()
 	if a, ok := h.step.Body.(family.Aimed); ok {
 		var free func()
-		if b, free, err = h.w.aimed(b, a.Target(), h.by); err != nil {
+		if b, free, err = h.by.aim(b, a.Target(), h.w.blocks); err != nil {
 			return err
 		}
 		defer free()
@@ -320,14 +292,8 @@ func (h *stepPass) rest() family.Message {
 	return h.pass.Partial()
 }
 
-// blockOf returns the number of the block of these rows: 2·leaf of training rows,
-// 2·leaf+1 of rows held out.
-func blockOf(r family.Rows) int {
-	if r.Held {
-		return 2*r.Leaf + 1
-	}
-	return 2 * r.Leaf
-}
+// blockOf returns the number of the block of these rows.
+func blockOf(r family.Rows) int { return rows.BlockOf(r.Leaf, r.Held) }
 
 // Offer takes a partial that another worker ships; it may be called before, during or
 // after Run.
@@ -342,7 +308,7 @@ func (p *Part) offer(ctx context.Context, i int, n reduce.Node, m charged) error
 	s := p.parts[i]
 	s.mu.Lock()
 	ship, err := s.asm.Offer(n, m)
-	if ship != nil && ship.To == p.w.self {
+	if ship != nil && ship.To == p.w.cfg.Self {
 		s.root, ship = ship.Data, nil
 	}
 	s.mu.Unlock()

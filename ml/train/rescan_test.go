@@ -13,6 +13,7 @@ import (
 
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/mem"
+	"github.com/tributarydb/tributary/ml/block"
 	"github.com/tributarydb/tributary/ml/feature"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -68,8 +69,10 @@ func trainRescanned(t *testing.T, job *Job, s *source, workers int, limit int64)
 		if limit > 0 && len(job.Targets()) > 1 {
 			threads = 1 // two threads might need more than the memory
 		}
-		w, err := NewWorker(job, WorkerConfig{Pool: mem.NewPool(fmt.Sprint("node", i), limit), Temp: t.TempDir(), Threads: threads, Workers: workers, Rescan: true,
-			Send: func(_ context.Context, to int, rows []byte) error { return s.l.Workers[to].PutRows(rows) }})
+		w, err := NewWorker(job, WorkerConfig{Pool: mem.NewPool(fmt.Sprint("node", i), limit), Temp: t.TempDir(), Threads: threads, Workers: workers, Self: i, Rescan: true,
+			Send: func(_ context.Context, to int, rows []byte) error {
+				return distributed(s.l.Workers[to]).Put(block.Buckets, rows)
+			}})
 		if err != nil {
 			t.Fatal(err)
 		}

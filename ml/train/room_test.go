@@ -14,14 +14,14 @@ func TestRoomOfAStep(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Assign(nil, 1, 0, false, nil); err != nil {
+	if err := w.Assign(nil, false, nil); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
 		pass, used int64
 		threads    int
 	}{{3 << 20, 12 << 20, 2}, {12 << 20, 24 << 20, 1}, {20 << 20, 24 << 20, 0}, {2 << 20, 8 << 20, 2}, {1 << 20, 4 << 20, 2}} {
-		threads, err := w.room(c.pass, c.pass, 2, true)
+		threads, err := w.room(c.pass, c.pass, 2, 2, true)
 		if threads != c.threads || (err != nil) != (threads == 0) {
 			t.Fatal(threads, err)
 		}

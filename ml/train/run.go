@@ -16,6 +16,7 @@ import (
 	"github.com/tributarydb/tributary/ml/holdout"
 	"github.com/tributarydb/tributary/ml/metric"
 	"github.com/tributarydb/tributary/ml/model"
+	"github.com/tributarydb/tributary/ml/rows"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
@@ -127,7 +128,7 @@ type runner struct {
 	short   []block.RowHash // see fitTask
 	cw      []float64
 	by      *targetWeights // of several targets
-	*encodedRows
+	*rows.Encoded
 	seen        int64 // rows, including those held out
 	driver      family.Driver
 	hist        []Iteration
@@ -215,7 +216,7 @@ func (r *runner) statistics(ctx context.Context, holdout *holdout.Holdout) (*fea
 		return r.in.Over.stats, nil
 	}
 	r.phase("fit")
-	m, err := r.reduce(ctx, &fitTask{spec: r.job.Spec(), holdout: holdout, fold: r.fold, short: r.short})
+	m, err := r.reduce(ctx, &fitTask{holdout: holdout, fold: r.fold, short: r.short})
 	if err != nil {
 		return nil, err
 	}
@@ -261,11 +262,11 @@ func (r *runner) keep(f *feature.Fitted) (*feature.Fitted, error) {
 
 func (r *runner) encodeRows(ctx context.Context) error {
 	if r.in.Over != nil {
-		r.encodedRows = &r.in.Over.encodedRows
+		r.Encoded = &r.in.Over.Encoded
 		return nil
 	}
 	r.phase("encode")
-	t := &encodeTask{fitted: r.fitted, classWeights: r.cw, reencode: r.fold < r.folds}
+	t := &encodeTask{&rows.Encoding{Fitted: r.fitted, ClassWeights: r.cw, Again: r.fold < r.folds}}
 	if err := r.rescan(ctx, t); err != nil {
 		return err
 	}
@@ -273,17 +274,17 @@ func (r *runner) encodeRows(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s, err := as[*encodedRows](m)
+	s, err := as[*rows.Encoded](m)
 	if err != nil {
 		return err
 	}
-	r.encodedRows = s
+	r.Encoded = s
 	return nil
 }
 
 // begin starts the family's driver, or restores it from a checkpoint.
 func (r *runner) begin() (err error) {
-	s := &family.Setup{Options: r.job.Options, Plan: r.job.Plan, Fitted: r.learns, Seed: r.job.Seed(), Rows: r.rows, Held: r.held, Weight: r.weight.Value(), Counted: r.stats.Counted}
+	s := &family.Setup{Options: r.job.Options, Plan: r.job.Plan, Fitted: r.learns, Seed: r.job.Seed(), Rows: r.Rows, Held: r.Held, Weight: r.Weight.Value(), Counted: r.stats.Counted}
 	if r.by != nil {
 		s.Weights = r.by.sums
 	}
@@ -394,9 +395,9 @@ func (r *runner) step(ctx context.Context) error {
 			return r.driver.Tell(m)
 		}
 	}
-	t := &stepTask{rows: r.rows, held: r.held, weight: r.weight.Value(), by: r.by, step: r.driver.Next(), per: r.in.SliceElements}
+	t := &stepTask{rows: r.Rows, held: r.Held, weight: r.Weight.Value(), by: r.by, step: r.driver.Next(), per: r.in.SliceElements}
 	if b := t.step.Batch; b != nil {
-		t.slices = block.BatchSlices(r.leaves, r.job.Plan.Unit(), b.Step, b.Steps)
+		t.slices = block.BatchSlices(r.Leaves, r.job.Plan.Unit(), b.Step, b.Steps)
 	}
 	m, err := r.reduce(ctx, t)
 	if err != nil {
@@ -411,9 +412,9 @@ const coarseRows = 1 << 18
 // cuts asks for the cuts of a coarse ranking, where there are two classes and
 // many rows.
 func (r *runner) cuts(ctx context.Context, t *evaluateTask) error {
-	measured := r.rows
+	measured := r.Rows
 	if t.held {
-		measured = r.held
+		measured = r.Held
 	}
 	of := r.learns.Aim(t.target)
 	if len(of.Keys) != 2 || measured <= coarseRows {
@@ -439,7 +440,7 @@ func (r *runner) finish(ctx context.Context) (*Result, error) {
 		return nil, err
 	}
 	m := &model.Model{Algorithm: r.job.Family.Info().Name, Task: r.job.Plan.Task, Outputs: r.job.Plan.Outputs, Windows: r.job.modelWindows(), Targets: r.job.targets, Fitted: r.learns, Predictor: p}
-	res := &Result{Model: m, Rows: r.rows, Held: r.held, Iterations: st.Iteration, Evals: st.Evals, TrainLoss: st.TrainLoss,
+	res := &Result{Model: m, Rows: r.Rows, Held: r.Held, Iterations: st.Iteration, Evals: st.Evals, TrainLoss: st.TrainLoss,
 		Metrics: st.Metrics, History: r.hist, Stopped: st.Stopped, Converged: st.Converged, Warnings: r.warnings(r.stats, p), Encoded: r.leave()}
 	if r.job.Plan.Target != family.NoTarget && r.job.Plan.Task != family.TimeToEvent { // without a target the driver measures
 		if res.Metrics, err = r.evaluate(ctx, p); err != nil {
@@ -458,7 +459,7 @@ func (r *runner) finish(ctx context.Context) (*Result, error) {
 // there are several.
 func (r *runner) evaluate(ctx context.Context, p family.Predictor) (out []family.Metric, err error) {
 	for k, name := range r.job.Targets() {
-		t := &evaluateTask{target: k, held: r.held > 0, classWeights: r.cw, unit: weightUnit(r.weight.Value()), predictor: p}
+		t := &evaluateTask{target: k, held: r.Held > 0, classWeights: r.cw, unit: weightUnit(r.Weight.Value()), predictor: p}
 		if r.job.targets != nil {
 			t.predictor = p.(family.Divided).Part(k)
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/tributarydb/tributary/ml/feature"
 	"github.com/tributarydb/tributary/ml/record"
+	"github.com/tributarydb/tributary/ml/rows"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -191,18 +192,18 @@ func TestPartitionsTooShortLate(t *testing.T) {
 	for _, r := range late.rows {
 		r[7] = r[7].(int64) + 1e6
 	}
-	rows := append(batches(tb), batches(late)...)
+	list := append(batches(tb), batches(late)...)
 	job := mustJob(t, "fading", "y", tb, "window", int64(8), "partition_by", "id", "order_by", "at", "precision", "float32")
-	if _, err := trainRescanned(t, job, &source{rows: rows}, 1, 3<<20); !errors.Is(err, errDraw) {
+	if _, err := trainRescanned(t, job, &source{rows: list}, 1, 3<<20); !errors.Is(err, rows.ErrDraw) {
 		t.Errorf("%v", err)
 	}
 	// One partition of many has a row left over after its last whole window, as its last row shows.
 	some := readings(60000, []int{80}, false, 1)
 	one := slices.Clone(some.rows[0])
 	one[8] = int64(100)
-	rows = append(batches(some), some.batch([][]any{one}))
+	list = append(batches(some), some.batch([][]any{one}))
 	job = mustJob(t, "fading", "y", tb, "window", int64(8), "stride", int64(8), "partition_by", "id", "order_by", "at", "precision", "float32")
-	if _, err := trainRescanned(t, job, &source{rows: rows}, 2, 3<<20); !errors.Is(err, errDraw) {
+	if _, err := trainRescanned(t, job, &source{rows: list}, 2, 3<<20); !errors.Is(err, rows.ErrDraw) {
 		t.Errorf("a row left over: %v", err)
 	}
 	// The second reading returns other partitions.

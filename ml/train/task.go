@@ -3,7 +3,6 @@ package train
 import (
 	"slices"
 
-	"github.com/tributarydb/tributary/exec/kernel/exact"
 	"github.com/tributarydb/tributary/ml/block"
 	"github.com/tributarydb/tributary/ml/canon"
 	"github.com/tributarydb/tributary/ml/family"
@@ -11,6 +10,7 @@ import (
 	"github.com/tributarydb/tributary/ml/holdout"
 	"github.com/tributarydb/tributary/ml/metric"
 	"github.com/tributarydb/tributary/ml/optim"
+	"github.com/tributarydb/tributary/ml/rows"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
@@ -26,6 +26,8 @@ type Task struct {
 type body interface {
 	family.Message
 	kind() uint8
+	// begin prepares a worker's part: what it computes.
+	begin(w *Worker, p *Part) error
 	// decode and merge are for the partials.
 	decode(j *Job, d *canon.D) family.Message
 	merge(j *Job, left, right family.Message) (family.Message, error)
@@ -61,7 +63,7 @@ func (w *Worker) DecodeTask(b []byte) (Task, error) {
 	t := Task{Iter: d.Int()}
 	switch kind {
 	case kindFit:
-		t.body = &fitTask{spec: feature.DecodeSpec(d), holdout: holdout.DecodeHoldout(d), fold: d.Int(), short: decodeCopies(d).rows}
+		t.body = &fitTask{holdout: holdout.DecodeHoldout(d), fold: d.Int(), short: decodeCopies(d).rows}
 	case kindCopies:
 		t.body = decodeCopies(d)
 	case kindWeight:
@@ -69,11 +71,11 @@ func (w *Worker) DecodeTask(b []byte) (Task, error) {
 	case kindUsage:
 		t.body = &usageTask{}
 	case kindEncode:
-		t.body = decodeEncodeTask(d)
+		t.body = &encodeTask{rows.DecodeEncoding(d)}
 	case kindRecount:
 		t.body = decodeRecount(d)
 	case kindRescan:
-		t.body = &rescanTask{decodeEncodeTask(d), decodeCopies(d).rows}
+		t.body = &rescanTask{encodeTask{rows.DecodeEncoding(d)}, decodeCopies(d).rows}
 	case kindStep:
 		t.body = decodeStep(w.job, d)
 	case kindEvaluate, kindCuts:
@@ -101,7 +103,6 @@ func (w *Worker) DecodeTask(b []byte) (Task, error) {
 
 // fitTask collects the statistics of the rows.
 type fitTask struct {
-	spec    *feature.Spec
 	holdout *holdout.Holdout
 	fold    int             // of a cross-validation; the results for another fold are dropped
 	short   []block.RowHash // partitions that have no window, of rows that are read twice
@@ -109,8 +110,16 @@ type fitTask struct {
 
 func (t *fitTask) kind() uint8 { return kindFit }
 
+func (t *fitTask) begin(w *Worker, p *Part) error {
+	if w.fold != t.fold { // nothing else of the job runs
+		if err := w.nextFold(t.fold); err != nil {
+			return err
+		}
+	}
+	return p.do(w.rows.Stats(t.holdout, t.short))
+}
+
 func (t *fitTask) Encode(e *canon.E) {
-	t.spec.Encode(e)
 	t.holdout.Encode(e)
 	e.Int(t.fold)
 	(&copiesTask{t.short}).Encode(e)
@@ -146,67 +155,58 @@ func as[T any](m family.Message) (T, error) {
 }
 
 // encodeTask encodes the rows into blocks. Its partials are sums of rows and weights.
-type encodeTask struct {
-	fitted       *feature.Fitted
-	classWeights []float64
-	reencode     bool // the rows will be encoded again
-}
+type encodeTask struct{ *rows.Encoding }
 
 func (t *encodeTask) kind() uint8 { return kindEncode }
 
-func (t *encodeTask) Encode(e *canon.E) {
-	t.fitted.Encode(e)
-	e.F64s(t.classWeights)
-	e.Bool(t.reencode)
+func (t *encodeTask) begin(w *Worker, p *Part) error {
+	w.fitted = t.Fitted
+	k, err := w.rows.Encode(t.Encoding)
+	w.assign(w.rows.Owners()) // those of rows that were read again in place are known now
+	return p.do(k, err)
 }
 
-func decodeEncodeTask(d *canon.D) *encodeTask {
-	t := &encodeTask{fitted: feature.DecodeFitted(d), classWeights: d.F64s(), reencode: d.Bool()}
-	if t.classWeights != nil && len(t.classWeights) != len(t.fitted.Keys) {
-		d.Fail()
-	}
-	return t
-}
-
-func (t *encodeTask) decode(_ *Job, d *canon.D) family.Message { return decodeEncodedRows(d) }
-
-func decodeEncodedRows(d *canon.D) *encodedRows {
-	s := &encodedRows{rows: d.I64(), held: d.I64(), leaves: d.I64s()}
-	if b := d.Take(exact.Bytes); b != nil {
-		s.weight.Decode(b)
-	}
-	return s
-}
+func (t *encodeTask) decode(_ *Job, d *canon.D) family.Message { return rows.DecodeEncoded(d) }
 
 func (t *encodeTask) merge(_ *Job, left, right family.Message) (family.Message, error) {
-	a, err := as[*encodedRows](left)
+	a, err := as[*rows.Encoded](left)
 	if err != nil {
 		return nil, err
 	}
-	b, err := as[*encodedRows](right)
+	b, err := as[*rows.Encoded](right)
 	if err != nil {
 		return nil, err
 	}
-	a.rows, a.held = a.rows+b.rows, a.held+b.held
-	a.leaves = append(a.leaves, b.leaves...)
-	a.weight.Merge(&b.weight)
+	a.Merge(b)
 	return a, nil
 }
 
-// encodedRows is how many rows there are to train on and held out, how many of the
-// former each leaf has, and their weight.
-type encodedRows struct {
-	rows, held int64
-	leaves     []int64 // in their order; unordered for a job in place
-	weight     exact.Sum
+// rescanTask prepares workers for another reading: rows added after it are encoded.
+type rescanTask struct {
+	encodeTask
+	count []block.RowHash // copies of these are counted, not distributed
 }
 
-// Encode implements family.Message.
-func (s *encodedRows) Encode(e *canon.E) {
-	e.I64(s.rows)
-	e.I64(s.held)
-	e.I64s(s.leaves)
-	e.B = s.weight.Append(e.B)
+func (t *rescanTask) kind() uint8 { return kindRescan }
+
+func (t *rescanTask) Encode(e *canon.E) {
+	t.encodeTask.Encode(e)
+	(&copiesTask{t.count}).Encode(e)
+}
+
+func (t *rescanTask) begin(w *Worker, p *Part) error {
+	w.fitted = t.Fitted
+	return w.reread(p, &rows.Encoded{}, func(r *rows.Reread) error { return r.Rescan(t.Encoding, t.count) })
+}
+
+// reread prepares rows that are not held for another reading.
+func (w *Worker) reread(p *Part, none family.Message, f func(r *rows.Reread) error) error {
+	r, ok := w.rows.(*rows.Reread)
+	if !ok {
+		return pgerr.Internal("rows that are held would be read again")
+	}
+	p.ofNode(func() family.Message { return none })
+	return f(r)
 }
 
 // stepTask is a step of the family. It carries what a Setup needs of the rows, and

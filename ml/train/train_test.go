@@ -91,12 +91,9 @@ func tryLocal(t testing.TB, job *Job, tb *table, s setup) (*Local, int64, error)
 	t.Helper()
 	l := &Local{}
 	for i := range s.workers {
-		w, err := NewWorker(job, WorkerConfig{Pool: mem.NewPool(fmt.Sprint("node", i), s.memory), Temp: t.TempDir(), Threads: s.threads})
+		w, err := NewWorker(job, WorkerConfig{Pool: mem.NewPool(fmt.Sprint("node", i), s.memory), Temp: t.TempDir(), Threads: s.threads, Workers: s.workers, Self: i, Records: s.records})
 		if err != nil {
 			t.Fatal(err)
-		}
-		if s.records {
-			w.in = nil
 		}
 		l.Workers = append(l.Workers, w)
 	}

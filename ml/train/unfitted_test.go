@@ -6,14 +6,15 @@ import (
 	"testing"
 
 	"github.com/tributarydb/tributary/exec/mem"
+	"github.com/tributarydb/tributary/ml/rows"
 )
 
 // TestUnfittedBlocksGiveTheSameModel trains, over distributed rows, with memory for unfitted blocks
 // (made before the encoders are fitted, and scaled afterwards) of all leaves, of some and of none:
 // the model has the same bytes.
 func TestUnfittedBlocksGiveTheSameModel(t *testing.T) {
-	const rows = 100000 // four leaves
-	cols, batches := higgsLike(rows)
+	const count = 100000 // four leaves
+	cols, batches := higgsLike(count)
 	job, err := NewJob("logistic_regression", []string{"y"}, pairs("optimizer", "sgd", "max_iterations", int64(2)), nil, cols)
 	if err != nil {
 		t.Fatal(err)
@@ -38,7 +39,7 @@ func TestUnfittedBlocksGiveTheSameModel(t *testing.T) {
 		}
 		res, err := Run(context.Background(), Input{Job: job, Rows: n, Progress: func(e Event) {
 			if e.Phase == "encode" {
-				some[len(w.unfitted)] = true
+				some[rows.Unfitted(w.rows)] = true
 			}
 		}}, l)
 		if err != nil {

@@ -33,27 +33,16 @@ func Total(list []Usage) (sum Usage) {
 	return sum
 }
 
-// usage returns what the worker has used so far.
-func (w *Worker) usage() Usage {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	reads, encoded := int64(1), w.encoded.Load()
-	switch {
-	case w.taken:
-		reads = 0
-	case w.flow.on:
-		reads += int64(w.flow.readings)
-	}
-	return Usage{w.self, w.read.Load(), reads, w.moved.Load(), encoded, w.before, w.Spilled(), w.cfg.Pool.Peak()}
-}
-
-// firstStep records what was written before the first step.
-func (w *Worker) firstStep() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if !w.stepped {
-		w.stepped, w.before = true, w.Spilled()
-	}
+// begin implements body.
+func (t *usageTask) begin(w *Worker, p *Part) error {
+	p.ofNode(func() family.Message {
+		u := w.rows.Usage()
+		if w.taken { // the rows are those of an earlier training
+			u.Reads, u.Moved = 0, 0
+		}
+		return &usages{[]Usage{{w.cfg.Self, w.read.Load(), u.Reads, u.Moved, u.Encoded, w.before, w.Spilled(), w.cfg.Pool.Peak()}}}
+	})
+	return nil
 }
 
 // bytesOf returns the size of a batch's selected rows.

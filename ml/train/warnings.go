@@ -43,13 +43,13 @@ func (r *runner) warnings(st *feature.Stats, p family.Predictor) (out []Warning)
 			}
 		}
 	}
-	if o := r.job.Options; o.Bool("calculate_p_values", false) && o.Given("weight") && !o.Given("weight_type") && r.weight.Value() != float64(st.Counted) {
+	if o := r.job.Options; o.Bool("calculate_p_values", false) && o.Given("weight") && !o.Given("weight_type") && r.Weight.Value() != float64(st.Counted) {
 		if family.Find(r.job.Family.Options(), "weight_type") != nil {
-			say("Say weight_type = 'analytic' where weights are no numbers of copies, or 'frequency' where they are.", "the p-values take weights for numbers of copies: %d rows count as %.6g", st.Counted, r.weight.Value())
+			say("Say weight_type = 'analytic' where weights are no numbers of copies, or 'frequency' where they are.", "the p-values take weights for numbers of copies: %d rows count as %.6g", st.Counted, r.Weight.Value())
 		}
 	}
-	if r.held > r.rows { // in a text column 'train' sorts after 'test', and all rows of each are ties
-		say("Check data_split_col: a boolean says which rows are held out; of other values the largest are, with all that are level.", "%d rows are held out, more than the %d that are trained on", r.held, r.rows)
+	if r.Held > r.Rows { // in a text column 'train' sorts after 'test', and all rows of each are ties
+		say("Check data_split_col: a boolean says which rows are held out; of other values the largest are, with all that are level.", "%d rows are held out, more than the %d that are trained on", r.Held, r.Rows)
 	}
 	if d, ok := p.(family.Describer); ok && r.job.Plan.Task == family.Classification && r.driver.State().TrainLoss < separatedLoss {
 		rows, _ := d.Describe("weights")

@@ -156,6 +156,8 @@ func TestRowsTakenIn(t *testing.T) {
 	}
 }
 
+const leastTaken = 256 << 10 // package rows: the size of the first blocks
+
 // TestAlmostFullBlock trains on rows that fill their only block except for less than a tile: the
 // padding must not count as rows.
 func TestAlmostFullBlock(t *testing.T) {

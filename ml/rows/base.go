@@ -1,0 +1,151 @@
+package rows
+
+import (
+	"context"
+	"sync/atomic"
+
+	"github.com/tributarydb/tributary/exec/mem"
+	"github.com/tributarydb/tributary/ml/block"
+	"github.com/tributarydb/tributary/ml/feature"
+	"github.com/tributarydb/tributary/ml/holdout"
+	"github.com/tributarydb/tributary/ml/record"
+	"github.com/tributarydb/tributary/sql/pgerr"
+)
+
+// base is what the rows of a training have in all their forms, one after the other.
+type base struct {
+	*Training
+	cfg      Config
+	layout   *record.Layout
+	store    record.Config // of the stores of rows as they come
+	blocks   *block.Blocks
+	tally    *tally // of rows that are not kept; nil: they cannot be read again
+	unfitted unfittedBlocks
+	gate     mem.Gate // limits the leaves whose rows are in memory
+	owners   []int    // of the leaves
+	drawer   *holdout.Drawer
+	fitted   *feature.Fitted
+
+	reads          int64
+	moved, encoded atomic.Int64
+}
+
+func (b *base) Owners() []int { return b.owners }
+
+func (b *base) Stores() []*record.Store { return nil }
+
+func (b *base) Until(ctx context.Context) { b.cfg.Context = ctx }
+
+func (b *base) Usage() Usage { return Usage{b.reads, b.moved.Load(), b.encoded.Load()} }
+
+// end frees what is needed until the rows are blocks.
+func (b *base) end() {
+	if b.tally != nil {
+		b.tally.close()
+	}
+	b.cfg.Send = nil
+}
+
+func errNoStats() error {
+	return pgerr.Internal("a training task to encode came before one to fit")
+}
+
+// own makes so many leaves, all of this node.
+func (b *base) own(leaves int) []int {
+	b.owners = make([]int, leaves)
+	for i := range b.owners {
+		b.owners[i] = b.cfg.Self
+	}
+	return b.owners
+}
+
+// encode encodes the block of the training rows (i = 0) or the rows held out (1) of a
+// view, from its unfitted block if it has one. The block is charged.
+func (b *base) encode(e *Encoding, part *record.View, d *unfitted, i int) (*block.Block, error) {
+	f := e.Fitted
+	n := 4 * int64(len(part.Windows()))
+	if d == nil {
+		n += block.Bytes(part.Rows, f.Dense, f.Codes, f.Narrow)
+	}
+	if err := b.blocks.Reserve(n); err != nil {
+		b.unfitted.drop(b.blocks) // they can be had again
+		if err := b.blocks.Reserve(n); err != nil {
+			return nil, err
+		}
+	}
+	return b.encodeCharged(e, part, d, i), nil
+}
+
+// encodeCharged is encode for a block that is charged already.
+func (b *base) encodeCharged(e *Encoding, part *record.View, d *unfitted, i int) (out *block.Block) {
+	if d != nil {
+		out = e.Fitted.Finish(b.Spec, [...]*feature.UnfittedBlock{d.Train, d.Held}[i], part, e.ClassWeights)
+	} else {
+		out = e.Fitted.EncodeLeaf(b.Spec, part, e.ClassWeights)
+	}
+	if b.Windows != nil {
+		out.Windows, out.Length = part.Windows(), b.Windows.Length
+	}
+	return out
+}
+
+// encodeView encodes the blocks of a leaf's rows, from its unfitted block if it has
+// one.
+func (b *base) encodeView(leaf int, e *Encoding, v *record.View, d *unfitted) (*Encoded, error) {
+	train, held := b.Spec.Split(v)
+	s := encodedOf(train.Units(), held.Units())
+	if d != nil && !e.Fitted.Finishes(d.Unfitted) {
+		b.blocks.Unreserve(d.bytes)
+		d = nil
+	}
+	for i, part := range []*record.View{train, held} {
+		if part.Rows == 0 {
+			continue
+		}
+		out, err := b.encode(e, part, d, i)
+		if err != nil {
+			return nil, err
+		}
+		if i == 0 {
+			_, weights := out.Targets()
+			s.weigh(weights)
+		}
+		if err = b.order(out, part); err != nil {
+			return nil, err
+		}
+		if err := b.put(BlockOf(leaf, i == 1), out); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// put keeps a block, its further targets apart from its features.
+func (b *base) put(id int, whole *block.Block) error {
+	out, err := b.part(whole)
+	if err != nil {
+		return err
+	}
+	b.encoded.Add(out.Bytes())
+	return b.blocks.Put(id, out)
+}
+
+// order sorts the rows of a leaf's block, made from a view, where they have an order:
+// that of windows, by a column.
+func (b *base) order(out *block.Block, v *record.View) error {
+	weighted := b.Spec.WeightCol() >= 0
+	switch {
+	case b.InPlace:
+		return nil
+	case b.Windows != nil:
+		v.OrderTies(out, weighted)
+		return nil
+	}
+	n := record.OrderBytes(out)
+	if err := b.blocks.Reserve(n); err != nil {
+		return err
+	}
+	defer b.blocks.Unreserve(n)
+	record.Order(out, b.Seed, weighted)
+	return nil
+}

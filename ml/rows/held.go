@@ -1,0 +1,242 @@
+package rows
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+
+	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/ml/block"
+	"github.com/tributarydb/tributary/ml/family"
+	"github.com/tributarydb/tributary/ml/feature"
+	"github.com/tributarydb/tributary/ml/holdout"
+	"github.com/tributarydb/tributary/ml/record"
+	"github.com/tributarydb/tributary/sql/pgerr"
+)
+
+// held is rows as records, in memory or in a file, cut into leaves: by the hash of the
+// row or of its partition, or in place as they came. Which of these is its store's matter.
+type held struct {
+	*base
+	store *record.Store
+
+	mu        sync.Mutex
+	leaves    map[int]*record.Leaf // built, until they are encoded
+	recreated atomic.Bool          // blocks are re-created from spilled rows
+}
+
+func (h *held) Add(ctx context.Context, b *batch.Batch) error { return h.store.Add(ctx, b) }
+
+func (h *held) Finish() (buckets []int64, short bool) { return h.store.Counts(), h.store.Short() }
+
+func (h *held) Assign(owners []int, frequent []record.Frequent) ([]int, error) {
+	if h.InPlace {
+		var rows int64
+		for _, n := range h.store.Counts() {
+			rows += n
+		}
+		return h.own(record.LocalLeaves(rows, h.cfg.Threads)), h.store.Finish()
+	}
+	h.owners = owners
+	if err := h.store.ShareFrequent(frequent, false); err != nil {
+		return nil, err
+	}
+	return owners, h.store.Finish()
+}
+
+func (h *held) ReadAgain(owners []int) (*Reread, error) { return h.readAgain(h, owners) }
+
+// TakeBucket implements Distributed.
+func (h *held) TakeBucket(bucket int, emit func([]byte) error) error {
+	return h.store.TakeBucket(bucket, func(rows []byte) error {
+		h.moved.Add(int64(len(rows)))
+		return emit(rows)
+	})
+}
+
+// Put implements Distributed.
+func (h *held) Put(bucket int, rows []byte) error { return h.store.PutBucket(bucket, rows) }
+
+// Frequent implements Distributed.
+func (h *held) Frequent(total int64) ([]record.Frequent, error) { return h.store.Frequent(total) }
+
+// Sent implements Distributed.
+func (h *held) Sent() error { return pgerr.Internal("the rows of a training were not read again") }
+
+func (h *held) drop() { h.store.Flow() }
+
+func (h *held) drain() error {
+	if h.tally.lengths != nil && h.store.Written() { // partitions of windows may be on other nodes in the second reading
+		h.tally.lengths.Lose()
+		return nil
+	}
+	return h.store.Drain()
+}
+
+func (h *held) copies() *holdout.Copies { return h.store.Copies(h.cfg.Self) }
+
+func (h *held) Copies(of []block.RowHash) (Work, error) {
+	if of == nil {
+		return Work{Node: func() family.Message { return h.copies() }}, nil
+	}
+	return Work{Leaf: func(ctx context.Context, leaf int) (family.Message, error) {
+		var c *holdout.Copies
+		return c, h.withLeaf(ctx, leaf, 0, func(_ *record.Leaf, v *record.View) error {
+			c = v.Count(of, h.cfg.Self)
+			return nil
+		})
+	}}, nil
+}
+
+func (h *held) Stats(out *holdout.Holdout, _ []block.RowHash) (Work, error) {
+	if h.drawer == nil {
+		h.drawer = out.On(h.cfg.Self)
+	}
+	d := h.drawer
+	return Work{Leaf: func(ctx context.Context, leaf int) (family.Message, error) {
+		var st *feature.Stats
+		return st, h.withLeaf(ctx, leaf, 0, func(l *record.Leaf, v *record.View) (err error) {
+			if err = l.Draw(d, v); err == nil {
+				st, err = h.collect(ctx, leaf, v)
+			}
+			return err
+		})
+	}}, nil
+}
+
+// collect returns a leaf's statistics and, where there is plenty of memory for
+// it, keeps its unfitted block.
+func (h *held) collect(ctx context.Context, leaf int, v *record.View) (*feature.Stats, error) {
+	h.unfitted.drop(h.blocks, leaf)
+	if !h.Spec.HasUnfitted() {
+		return h.Spec.Collect(ctx, v)
+	}
+	train, out := h.Spec.Split(v)
+	n := h.Spec.UnfittedBytes(train.Rows, out.Rows)
+	if !h.blocks.TryReserve(n) {
+		return h.Spec.Collect(ctx, v)
+	}
+	st, d, err := h.Spec.CollectUnfitted(ctx, v)
+	if err != nil || d == nil {
+		h.blocks.Unreserve(n)
+		return st, err
+	}
+	h.unfitted.put(leaf, &unfitted{d, n})
+	return st, nil
+}
+
+func (h *held) NextFold() error {
+	h.unfitted.clear()
+	h.drawer, h.fitted = nil, nil
+	return nil
+}
+
+// leaf returns a leaf's rows, which are built on first use.
+func (h *held) leaf(ctx context.Context, leaf int) (*record.Leaf, error) {
+	h.mu.Lock()
+	l := h.leaves[leaf]
+	h.mu.Unlock()
+	if l == nil {
+		from, to := record.LeafBuckets(leaf, len(h.owners))
+		var err error
+		if l, err = h.store.MakeLeaf(ctx, from, to); err != nil {
+			return nil, err
+		}
+		h.mu.Lock()
+		h.leaves[leaf] = l
+		h.mu.Unlock()
+	}
+	return l, nil
+}
+
+// withLeaf calls f with a leaf and its rows, as many leaves at once as there is memory
+// for. lent bytes are charged already; f takes them over.
+func (h *held) withLeaf(ctx context.Context, leaf int, lent int64, f func(l *record.Leaf, v *record.View) error) error {
+	var l *record.Leaf
+	var v *record.View
+	open := func() (err error) {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if l, err = h.leaf(ctx, leaf); err == nil {
+			v, err = l.OpenWithin(lent)
+		}
+		return err
+	}
+	return h.gate.Hold(func() error {
+		err := open()
+		if err != nil && ctx.Err() == nil { // what can be re-created or read from the file makes room
+			h.unfitted.drop(h.blocks)
+			if err = h.blocks.Evict(); err == nil {
+				err = open()
+			}
+		}
+		return err
+	}, func() error {
+		defer v.Close()
+		return f(l, v)
+	})
+}
+
+func (h *held) Encode(e *Encoding) (Work, error) {
+	if h.drawer == nil {
+		return Work{}, errNoStats()
+	}
+	if h.fitted = e.Fitted; !e.Again {
+		h.end()
+	}
+	left := atomic.Int64{}
+	for _, o := range h.owners {
+		if o == h.cfg.Self {
+			left.Add(1)
+		}
+	}
+	return Work{Leaf: func(ctx context.Context, leaf int) (family.Message, error) {
+		s, err := h.encodeLeaf(ctx, leaf, e)
+		if err != nil {
+			return nil, err
+		}
+		if left.Add(-1) == 0 && !e.Again && !h.recreated.Load() { // the rows are no longer needed
+			return s, h.Close()
+		}
+		return s, nil
+	}}, nil
+}
+
+// encodeLeaf encodes the leaf's blocks.
+func (h *held) encodeLeaf(ctx context.Context, leaf int, e *Encoding) (*Encoded, error) {
+	var s *Encoded
+	inFile := false
+	err := h.withLeaf(ctx, leaf, 0, func(l *record.Leaf, v *record.View) (err error) {
+		if inFile = l.InFile() && !h.InPlace; inFile {
+			s, err = h.recreate(leaf, e, v)
+		} else {
+			s, err = h.encodeView(leaf, e, v, h.unfitted.take(leaf))
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if !e.Again && !inFile {
+		h.mu.Lock()
+		h.leaves[leaf].Free()
+		delete(h.leaves, leaf)
+		h.mu.Unlock()
+	}
+	return s, nil
+}
+
+func (h *held) Stores() []*record.Store {
+	if h.recreated.Load() {
+		return []*record.Store{h.store}
+	}
+	return nil
+}
+
+func (h *held) free() error { return h.store.Close() }
+
+func (h *held) Close() error {
+	h.end()
+	return h.store.Close()
+}
