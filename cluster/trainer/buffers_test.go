@@ -10,10 +10,9 @@ import (
 
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/mem"
-	"github.com/tributarydb/tributary/ml/block"
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/record"
-	"github.com/tributarydb/tributary/ml/rows"
+	"github.com/tributarydb/tributary/ml/reduce"
 	"github.com/tributarydb/tributary/ml/train"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -86,9 +85,18 @@ func TestMovingRowsAreCharged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	var chunks [][]byte
+	longest := 0
+	send := func(_ context.Context, _ int, each func(func(int, []byte) error) error) error {
+		return each(func(bkt int, rows []byte) error {
+			chunks = append(chunks, rowsChunk(bkt, rows))
+			longest = max(longest, len(rows))
+			return nil
+		})
+	}
 	node := func() (*part, *mem.Pool) {
 		pool := mem.NewPool("node", 0)
-		w, err := train.NewWorker(job, train.WorkerConfig{Pool: pool, Temp: t.TempDir(), Threads: 1})
+		w, err := train.NewWorker(job, train.WorkerConfig{Pool: pool, Temp: t.TempDir(), Threads: 1, Workers: 2, Send: send})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -99,7 +107,7 @@ func TestMovingRowsAreCharged(t *testing.T) {
 	vals := make([]float64, 8192)
 	for i := range 12 {
 		for j := range vals {
-			vals[j] = 7
+			vals[j] = 9 // by whose hash they are the other node's
 		}
 		vals[0] = float64(i)
 		b := batch.New([]arrow.Array{batch.FromSlice(arrow.PrimitiveTypes.Float64, vals, nil), batch.FromSlice(arrow.PrimitiveTypes.Float64, vals, nil)}, len(vals))
@@ -107,16 +115,9 @@ func TestMovingRowsAreCharged(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	var chunks [][]byte
-	longest := 0
-	for bkt := range block.Buckets {
-		if err := distributed(t, from.w).TakeBucket(bkt, func(rows []byte) error {
-			chunks = append(chunks, rowsChunk(bkt, rows))
-			longest = max(longest, len(rows))
-			return nil
-		}); err != nil {
-			t.Fatal(err)
-		}
+	red := alone{from.w}
+	if _, err := train.Distribute(context.Background(), job, red, 2); err != nil {
+		t.Fatal(err)
 	}
 	to, pool := node()
 	at := 0
@@ -136,7 +137,7 @@ func TestMovingRowsAreCharged(t *testing.T) {
 			if bkt, rows, err = readChunk(chunks[i]); err != nil {
 				t.Fatal(err)
 			}
-			if err := distributed(t, other.w).Put(bkt, rows); err != nil {
+			if err := other.w.Put(bkt, rows); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -151,11 +152,19 @@ func TestMovingRowsAreCharged(t *testing.T) {
 	}
 }
 
-func distributed(t *testing.T, w *train.Worker) rows.Distributed {
-	t.Helper()
-	d, err := w.Distributed()
-	if err != nil {
-		t.Fatal(err)
+// alone is a Reducer over one worker of several.
+type alone struct{ *train.Worker }
+
+func (a alone) Reduce(ctx context.Context, t train.Task) (family.Message, error) {
+	p, err := a.Begin(t, func(context.Context, *train.Shipment) error { return nil })
+	if err == nil {
+		err = p.Offer(ctx, 0, reduce.Node{Index: 1}, nil)
 	}
-	return d
+	if err == nil {
+		err = p.Run(ctx)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return p.Result()
 }

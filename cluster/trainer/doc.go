@@ -5,10 +5,10 @@
 //	driver (member 0)                            member i
 //	Group ── trainer.part (stream) ─────────────▶ part: lives as long as the call
 //	  │        the dataset stage's plan.Collect ─▶ Worker.Add
-//	Distribute ──── trainer.counts, distribute, assign ──────▶ ═ rows ═▶ the leaves' owners
 //	Reduce ── trainer.task: parameters, down ────▶ leaves → partials
 //	  ▲         two trees of members                │
-//	  └──────── trainer.offer: partials, up ────────┘  (between any two members)
+//	  └──────── trainer.offer: partials, up ────────┘  (between any two members, and rows to the
+//	                                                    owners of their leaves)
 //
 // A task is sent down in chunks, which members forward to their children; the call that
 // brings it is answered when all children are done too. Partials go up a tree over leaf
@@ -17,11 +17,9 @@
 // which merges it and offers the sum upward before it answers: once all members have
 // answered, the sums are complete. See docs/decisions/0019.
 //
-// A training in place (train.Job.InPlace) skips distribute and rows: each member cuts
-// its own rows into leaves, and the tree is over members. Where members cannot hold the
-// rows, Distribute only decides who owns which leaf; the query is read a second time,
-// members send each other the encoded rows as they come, and DistributeRescan ends
-// that.
+// That the rows are counted, sent to their owners and assigned to leaves are tasks like all
+// others (train.Distribute). Where members cannot hold the rows, the query is read a second
+// time, and members send each other the encoded rows as they come.
 //
 // When a group has succeeded, its members may keep their parts' blocks (Keep), as idle
 // memory; Over opens a group over blocks of one origin, if all members still have them.

@@ -5,10 +5,7 @@ import (
 	"sync"
 
 	"github.com/tributarydb/tributary/cluster/rpc"
-	"github.com/tributarydb/tributary/ml/block"
 	"github.com/tributarydb/tributary/ml/family"
-	"github.com/tributarydb/tributary/ml/record"
-	"github.com/tributarydb/tributary/ml/reduce"
 	"github.com/tributarydb/tributary/ml/train"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
@@ -19,9 +16,8 @@ type Group struct {
 	t       *Trainer
 	name    string
 	members []uint64
-	owners  []int // of leaves, as indexes of members; nil for a training in place
-	rescan  bool  // see Rescan
-	rows    int64 // of the query
+	rows    *train.Distribution
+	tasks   int // so far
 	own     *part
 	ctx     context.Context // ends when a member is lost, and by Close
 	cancel  context.CancelCauseFunc
@@ -115,10 +111,6 @@ func (g *Group) watch() {
 	}
 }
 
-// Rescan reports, after Distribute, whether the query must be read once more because
-// not all members could hold its rows.
-func (g *Group) Rescan() bool { return g.rescan }
-
 // Name returns the name of the group's parts in plan.Collect.
 func (g *Group) Name() string { return g.name }
 
@@ -157,122 +149,31 @@ func (g *Group) within(ctx context.Context, f func(ctx context.Context) error) e
 
 // Distribute ends the dataset stage: it counts the rows, assigns each leaf to an owner
 // and has the rows sent there. It returns the number of rows.
-func (g *Group) Distribute(ctx context.Context) (int64, error) {
-	counts := make([]countsMsg, len(g.members))
-	err := g.each(ctx, func(ctx context.Context, i int, id uint64) (err error) {
-		counts[i] = g.own.counts()
-		if i > 0 {
-			counts[i], err = rpc.Call[countsMsg](ctx, g.t.cfg.Peers, id, callCounts, g.name)
-		}
-		return err
-	})
-	if err != nil {
+func (g *Group) Distribute(ctx context.Context) (rows int64, err error) {
+	if g.rows, err = train.Distribute(ctx, g.own.w.Job(), g, len(g.members)); err != nil {
 		return 0, err
 	}
-	var rows int64
-	buckets := make([]int64, block.Buckets)
-	ids := make([]int, len(g.members))
-	for i := range counts {
-		ids[i] = i
-		g.rescan = g.rescan || counts[i].Short
-		for b, n := range counts[i].Buckets {
-			rows += n
-			if b < len(buckets) {
-				buckets[b] += n
-			}
-		}
-	}
-	m := ownersMsg{Name: g.name, Rescan: g.rescan}
-	job := g.own.w.Job()
-	if !job.InPlace() { // in place each member divides its own rows
-		m.Owners = reduce.Place(job.Leaves(buckets), ids)
-	}
-	g.rows, g.owners = rows, m.Owners
-	if job.InPlace() || g.rescan {
-		return rows, g.assign(ctx, m)
-	}
-	if err := g.sendToOwners(ctx, m); err != nil {
-		return 0, err
-	}
-	return rows, g.spread(ctx, m)
+	return g.rows.Rows, nil
 }
 
-// DistributeRescan ends the stage when the query has been read once more: each row was
-// sent to its owner as it was read.
-func (g *Group) DistributeRescan(ctx context.Context) error {
-	if g.own.w.Job().InPlace() {
-		return nil
-	}
-	err := g.each(ctx, func(ctx context.Context, i int, id uint64) error {
-		if i == 0 {
-			return g.own.rowsSent()
-		}
-		_, err := rpc.Call[bool](ctx, g.t.cfg.Peers, id, callRead, g.name)
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	return g.spread(ctx, ownersMsg{Name: g.name, Owners: g.owners})
-}
+// Rescan reports, after Distribute, whether the query must be read once more because
+// not all members could hold its rows.
+func (g *Group) Rescan() bool { return g.rows != nil && g.rows.Rescan }
 
-// spread decides which common rows are spread over all leaves, and assigns the leaves.
-func (g *Group) spread(ctx context.Context, m ownersMsg) (err error) {
-	if m.Common, err = g.common(ctx, g.rows, len(m.Owners)); err != nil {
-		return err
-	}
-	return g.assign(ctx, m)
-}
-
-func (g *Group) assign(ctx context.Context, m ownersMsg) error {
-	return g.each(ctx, func(ctx context.Context, i int, id uint64) error {
-		if i == 0 {
-			return g.own.w.Assign(m.Owners, m.Rescan, m.Common)
-		}
-		_, err := rpc.Call[bool](ctx, g.t.cfg.Peers, id, callAssign, m)
-		return err
-	})
-}
-
-// common asks the members for frequent rows whose copies are spread over all leaves.
-func (g *Group) common(ctx context.Context, rows int64, leaves int) (all []record.Frequent, err error) {
-	if !g.own.w.Job().Spreads(leaves) {
-		return nil, nil
-	}
-	each := make([][]record.Frequent, len(g.members))
-	err = g.each(ctx, func(ctx context.Context, i int, id uint64) (err error) {
-		if i == 0 {
-			each[i], err = g.own.frequent(rows)
-		} else {
-			each[i], err = rpc.Call[[]record.Frequent](ctx, g.t.cfg.Peers, id, callCommon, commonMsg{g.name, rows})
-		}
-		return err
-	})
-	for _, list := range each {
-		all = append(all, list...)
-	}
-	return record.MergeFrequent(all, rows), err
-}
-
-// sendToOwners has the rows sent to the owners of their leaves.
-func (g *Group) sendToOwners(ctx context.Context, m ownersMsg) error {
-	return g.each(ctx, func(ctx context.Context, i int, id uint64) error {
-		if i == 0 {
-			return g.own.distribute(ctx, m.Owners)
-		}
-		_, err := rpc.Call[bool](ctx, g.t.cfg.Peers, id, callDistribute, m)
-		return err
-	})
-}
+// DistributeRescan ends the stage when the query has been read once more.
+func (g *Group) DistributeRescan(ctx context.Context) error { return g.rows.Again(ctx) }
 
 // Home implements train.Reducer.
 func (g *Group) Home() *family.Node { return g.own.w.Home() }
 
 // Reduce implements train.Reducer.
 func (g *Group) Reduce(ctx context.Context, t train.Task) (m family.Message, err error) {
+	g.tasks++
+	t.Iter = g.tasks
 	var who []int
+	owners := g.own.w.Owners()
 	for i := range g.members {
-		if t.Needs(i, g.owners) {
+		if t.Needs(i, owners) {
 			who = append(who, i)
 		}
 	}

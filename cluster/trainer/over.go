@@ -54,7 +54,6 @@ func (t *Trainer) Over(ctx context.Context, name string, job *train.Job, others 
 	if err != nil {
 		return nil, nil, err
 	}
-	g.owners = g.own.w.Owners()
 	return g, s, nil
 }
 

@@ -6,15 +6,11 @@ import (
 	"io"
 	"sync"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/tributarydb/tributary/cluster/rpc"
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/mem"
-	"github.com/tributarydb/tributary/ml/block"
 	"github.com/tributarydb/tributary/ml/canon"
 	"github.com/tributarydb/tributary/ml/family"
-	"github.com/tributarydb/tributary/ml/record"
 	"github.com/tributarydb/tributary/ml/train"
 )
 
@@ -66,82 +62,29 @@ func (p *part) Add(ctx context.Context, b *batch.Batch) error {
 	return p.w.Add(ctx, b)
 }
 
-// counts returns what the driver must know of the rows that arrived.
-func (p *part) counts() countsMsg {
-	buckets, short := p.w.Finish()
-	return countsMsg{buckets, short}
-}
-
-// sendRows sends encoded rows to another member.
-func (p *part) sendRows(ctx context.Context, to int, rows []byte) error {
-	put, err := p.t.cfg.Peers.Put(ctx, p.members[to], callRows, []byte(p.name))
-	if err != nil {
-		return err
-	}
-	defer put.Cancel()
-	if err := p.sendChunk(put, block.Buckets, rows); err != nil {
-		return err
-	}
-	_, err = put.Finish()
-	return err
-}
-
-// sendChunk sends rows of a bucket.
-func (p *part) sendChunk(put *rpc.Put, bucket int, rows []byte) error {
-	n := int64(len(rows) + binary.MaxVarintLen64)
-	p.w.ChargeTransit(n)
-	defer p.w.ChargeTransit(-n)
-	return put.Send(rowsChunk(bucket, rows))
-}
-
-// distribute sends the rows of other members' leaves to their owners.
-func (p *part) distribute(ctx context.Context, owners []int) error {
-	g, ctx := errgroup.WithContext(ctx)
-	for to := range p.members {
-		if to != p.self {
-			g.Go(func() error { return p.distributeTo(ctx, owners, to) })
-		}
-	}
-	return g.Wait()
-}
-
-func (p *part) distributeTo(ctx context.Context, owners []int, to int) (err error) {
-	held, err := p.w.Distributed()
-	if err != nil {
-		return err
-	}
+// sendRows sends the rows that each puts to another member.
+func (p *part) sendRows(ctx context.Context, to int, each func(put func(bucket int, rows []byte) error) error) error {
 	var put *rpc.Put
 	defer func() {
 		if put != nil {
 			put.Cancel()
 		}
 	}()
-	for leaf, owner := range owners {
-		if owner != to {
-			continue
-		}
-		from, end := record.LeafBuckets(leaf, len(owners))
-		for b := from; b < end; b++ {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			err := held.TakeBucket(b, func(rows []byte) error {
-				if put == nil { // opened on demand: not all pairs of nodes have rows for each other
-					if put, err = p.t.cfg.Peers.Put(ctx, p.members[to], callRows, []byte(p.name)); err != nil {
-						return err
-					}
-				}
-				return p.sendChunk(put, b, rows)
-			})
-			if err != nil {
+	err := each(func(bucket int, rows []byte) (err error) {
+		if put == nil { // opened on demand: not all pairs of nodes have rows for each other
+			m := &offer{name: p.name, slice: rowsSlice}
+			if put, err = p.t.cfg.Peers.Put(ctx, p.members[to], callOffer, m.encode()); err != nil {
 				return err
 			}
 		}
+		n := int64(len(rows) + binary.MaxVarintLen64)
+		p.w.ChargeTransit(n)
+		defer p.w.ChargeTransit(-n)
+		return put.Send(rowsChunk(bucket, rows))
+	})
+	if err == nil && put != nil {
+		_, err = put.Finish()
 	}
-	if put == nil {
-		return nil
-	}
-	_, err = put.Finish()
 	return err
 }
 
@@ -169,29 +112,7 @@ func (p *part) put(chunk []byte) error {
 	if err != nil {
 		return err
 	}
-	d, err := p.w.Distributed()
-	if err != nil {
-		return err
-	}
-	return d.Put(bucket, rows)
-}
-
-// frequent returns the node's frequent rows, of so many on all nodes.
-func (p *part) frequent(total int64) ([]record.Frequent, error) {
-	d, err := p.w.Distributed()
-	if err != nil {
-		return nil, err
-	}
-	return d.Frequent(total)
-}
-
-// rowsSent ends the second reading: other members' rows have been sent.
-func (p *part) rowsSent() error {
-	d, err := p.w.Distributed()
-	if err != nil {
-		return err
-	}
-	return d.Sent()
+	return p.w.Put(bucket, rows)
 }
 
 // task computes the partials of the node's leaves, and merges and ships what it can.

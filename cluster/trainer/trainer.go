@@ -9,7 +9,6 @@ import (
 	"github.com/tributarydb/tributary/cluster/rpc"
 	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/exec/op"
-	"github.com/tributarydb/tributary/ml/record"
 	"github.com/tributarydb/tributary/ml/train"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
@@ -49,12 +48,6 @@ func New(c Config) *Trainer {
 	t := &Trainer{cfg: c, log: c.Log, parts: map[string]*part{}}
 	t.kept = newKeeper(c.Pool, c.Log, c.Temp)
 	c.Server.RegisterGet(callPart, t.handlePart)
-	c.Server.RegisterPut(callRows, t.handleRows)
-	rpc.Handle(c.Server, callCounts, t.handleCounts)
-	rpc.Handle(c.Server, callDistribute, t.handleDistribute)
-	rpc.Handle(c.Server, callRead, t.handleRead)
-	rpc.Handle(c.Server, callCommon, t.handleCommon)
-	rpc.Handle(c.Server, callAssign, t.handleAssign)
 	rpc.Handle(c.Server, callKept, t.handleKept)
 	rpc.Handle(c.Server, callKeep, t.handleKeep)
 	c.Server.RegisterPut(callTask, t.handleTask)
@@ -191,60 +184,6 @@ func (t *Trainer) handlePart(ctx context.Context, ticket []byte, send func([]byt
 	return nil
 }
 
-func (t *Trainer) handleCounts(ctx context.Context, name string) (countsMsg, error) {
-	p, _, done, err := t.use(ctx, name)
-	if err != nil {
-		return countsMsg{}, err
-	}
-	defer done()
-	return p.counts(), nil
-}
-
-func (t *Trainer) handleRead(ctx context.Context, name string) (bool, error) {
-	p, _, done, err := t.use(ctx, name)
-	if err != nil {
-		return false, err
-	}
-	defer done()
-	return true, p.rowsSent()
-}
-
-func (t *Trainer) handleDistribute(ctx context.Context, m ownersMsg) (bool, error) {
-	p, ctx, done, err := t.use(ctx, m.Name)
-	if err != nil {
-		return false, err
-	}
-	defer done()
-	return true, p.distribute(ctx, m.Owners)
-}
-
-func (t *Trainer) handleRows(ctx context.Context, header []byte, recv func() ([]byte, error)) ([]byte, error) {
-	p, _, done, err := t.use(ctx, string(header))
-	if err != nil {
-		return nil, err
-	}
-	defer done()
-	return nil, p.take(recv)
-}
-
-func (t *Trainer) handleCommon(ctx context.Context, m commonMsg) ([]record.Frequent, error) {
-	p, _, done, err := t.use(ctx, m.Name)
-	if err != nil {
-		return nil, err
-	}
-	defer done()
-	return p.frequent(m.Rows)
-}
-
-func (t *Trainer) handleAssign(ctx context.Context, m ownersMsg) (bool, error) {
-	p, _, done, err := t.use(ctx, m.Name)
-	if err != nil {
-		return false, err
-	}
-	defer done()
-	return true, p.w.Assign(m.Owners, m.Rescan, m.Common)
-}
-
 func (t *Trainer) handleTask(ctx context.Context, header []byte, recv func() ([]byte, error)) ([]byte, error) {
 	m, err := decodeBroadcast(header)
 	if err != nil {
@@ -268,5 +207,8 @@ func (t *Trainer) handleOffer(ctx context.Context, header []byte, recv func() ([
 		return nil, err
 	}
 	defer done()
+	if m.slice == rowsSlice {
+		return nil, p.take(recv)
+	}
 	return nil, p.offer(ctx, m, recv)
 }

@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 
 	"github.com/tributarydb/tributary/ml/canon"
-	"github.com/tributarydb/tributary/ml/record"
 	"github.com/tributarydb/tributary/ml/reduce"
 	"github.com/tributarydb/tributary/ml/train"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -12,17 +11,11 @@ import (
 
 // The RPCs.
 const (
-	callPart       = "trainer.part"
-	callCounts     = "trainer.counts"
-	callDistribute = "trainer.distribute"
-	callRead       = "trainer.read"
-	callRows       = "trainer.rows"
-	callCommon     = "trainer.common"
-	callAssign     = "trainer.assign"
-	callTask       = "trainer.task"
-	callOffer      = "trainer.offer"
-	callKept       = "trainer.kept"
-	callKeep       = "trainer.keep"
+	callPart  = "trainer.part"
+	callTask  = "trainer.task"
+	callOffer = "trainer.offer"
+	callKept  = "trainer.kept"
+	callKeep  = "trainer.keep"
 )
 
 // openMsg opens a part on a node.
@@ -52,36 +45,17 @@ type keepMsg struct {
 	Source train.Source
 }
 
-// countsMsg has the numbers of a node's rows by bucket, and whether it cannot hold
-// them.
-type countsMsg struct {
-	Buckets []int64
-	Short   bool
-}
-
-// ownersMsg names the owner of each leaf, as an index of the members. Rescan says that
-// nobody holds the rows; Common lists the rows whose copies are spread over all leaves.
-type ownersMsg struct {
-	Name   string
-	Owners []int
-	Rescan bool
-	Common []record.Frequent
-}
-
-// commonMsg asks for the common rows of a dataset of so many rows.
-type commonMsg struct {
-	Name string
-	Rows int64
-}
-
-// offer is the header of a slice of a partial that is sent to the home of its parent.
+// offer is the header of a slice of a partial that is sent to the home of its parent, or of
+// rows that are sent to the owner of their leaves.
 type offer struct {
 	name  string
 	iter  int
-	slice int
+	slice int // rowsSlice for rows
 	node  reduce.Node
 	size  int // bytes that follow; 0: there were no rows
 }
+
+const rowsSlice = -1
 
 func (m *offer) encode() []byte {
 	var e canon.E

@@ -5,13 +5,14 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/ml/block"
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/feature"
 	"github.com/tributarydb/tributary/ml/holdout"
 	"github.com/tributarydb/tributary/ml/record"
-	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
 // held is rows as records, in memory or in a file, cut into leaves: by the hash of the
@@ -46,12 +47,39 @@ func (h *held) Assign(owners []int, frequent []record.Frequent) ([]int, error) {
 
 func (h *held) ReadAgain(owners []int) (*Reread, error) { return h.readAgain(h, owners) }
 
-// TakeBucket implements Distributed.
-func (h *held) TakeBucket(bucket int, emit func([]byte) error) error {
-	return h.store.TakeBucket(bucket, func(rows []byte) error {
-		h.moved.Add(int64(len(rows)))
-		return emit(rows)
-	})
+// Send implements Distributed.
+func (h *held) Send(ctx context.Context, owners []int) error {
+	g, ctx := errgroup.WithContext(ctx)
+	for to := range h.cfg.Workers {
+		if to != h.cfg.Self {
+			g.Go(func() error {
+				return h.cfg.Send(ctx, to, func(put func(bucket int, rows []byte) error) error { return h.sendTo(ctx, owners, to, put) })
+			})
+		}
+	}
+	return g.Wait()
+}
+
+// sendTo sends the rows of a node's leaves.
+func (h *held) sendTo(ctx context.Context, owners []int, to int, put func(bucket int, rows []byte) error) error {
+	for leaf, owner := range owners {
+		if owner != to {
+			continue
+		}
+		from, end := record.LeafBuckets(leaf, len(owners))
+		for bkt := from; bkt < end; bkt++ {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			if err := h.store.TakeBucket(bkt, func(rows []byte) error {
+				h.moved.Add(int64(len(rows)))
+				return put(bkt, rows)
+			}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // Put implements Distributed.
@@ -59,9 +87,6 @@ func (h *held) Put(bucket int, rows []byte) error { return h.store.PutBucket(buc
 
 // Frequent implements Distributed.
 func (h *held) Frequent(total int64) ([]record.Frequent, error) { return h.store.Frequent(total) }
-
-// Sent implements Distributed.
-func (h *held) Sent() error { return pgerr.Internal("the rows of a training were not read again") }
 
 func (h *held) drop() { h.store.Flow() }
 
@@ -77,7 +102,7 @@ func (h *held) copies() *holdout.Copies { return h.store.Copies(h.cfg.Self) }
 
 func (h *held) Copies(of []block.RowHash) (Work, error) {
 	if of == nil {
-		return Work{Node: func() family.Message { return h.copies() }}, nil
+		return ofNode(h.copies()), nil
 	}
 	return Work{Leaf: func(ctx context.Context, leaf int) (family.Message, error) {
 		var c *holdout.Copies

@@ -285,7 +285,7 @@ func (n *inPlace) copies() *holdout.Copies {
 
 func (n *inPlace) Copies(of []block.RowHash) (Work, error) {
 	if of == nil {
-		return Work{Node: func() family.Message { return n.copies() }}, nil
+		return ofNode(n.copies()), nil
 	}
 	return Work{Leaf: func(_ context.Context, leaf int) (family.Message, error) {
 		b, release, err := n.blocks.Open(BlockOf(leaf, false))

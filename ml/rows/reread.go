@@ -177,7 +177,7 @@ func (r *Reread) Copies(of []block.RowHash) (Work, error) {
 	default:
 		c = r.reader.copies()
 	}
-	return Work{Node: func() family.Message { return c }}, nil
+	return ofNode(c), nil
 }
 
 // Stats ends a reading, and returns the statistics of the rows that are not held out.
@@ -196,12 +196,10 @@ func (r *Reread) Stats(out *holdout.Holdout, short []block.RowHash) (Work, error
 		seen = nil
 	}
 	st, err := r.tally.all(out, seen)
-	return Work{Node: func() family.Message {
-		if st == nil {
-			return nil
-		}
-		return st
-	}}, err
+	if st == nil {
+		return ofNode(nil), err
+	}
+	return ofNode(st), err
 }
 
 // NextFold keeps the statistics of the last reading: they serve the next fold too.
@@ -244,12 +242,7 @@ func (r *Reread) Encode(e *Encoding) (Work, error) {
 		n.release()
 	}
 	r.own(r.leaves)
-	return Work{Node: func() family.Message { return r.made }}, r.reader.free()
-}
-
-// TakeBucket implements Distributed.
-func (r *Reread) TakeBucket(int, func([]byte) error) error {
-	return pgerr.Internal("rows of a training that are not kept were asked for")
+	return ofNode(r.made), r.reader.free()
 }
 
 // Put implements Distributed.
@@ -268,8 +261,8 @@ func (r *Reread) Frequent(int64) ([]record.Frequent, error) {
 	return r.shuffle.frequent.List(), nil
 }
 
-// Sent implements Distributed.
-func (r *Reread) Sent() error {
+// Send implements Distributed.
+func (r *Reread) Send(context.Context, []int) error {
 	if err := r.drain(); err != nil || r.shuffle == nil {
 		return err
 	}

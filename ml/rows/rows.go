@@ -54,17 +54,15 @@ type Rows interface {
 
 // Distributed is implemented by rows that are sent to the owners of their leaves.
 type Distributed interface {
-	// TakeBucket calls emit with the rows of a bucket whose leaf another node owns.
-	TakeBucket(bucket int, emit func([]byte) error) error
-	// Put takes rows that another node sent, of a bucket, or those of Config.Send if bucket
-	// is block.Buckets.
+	// Send sends what other nodes own, where owners names the node of each leaf; in a second
+	// reading what has not been sent yet. Once it has returned on all nodes, Assign follows.
+	Send(ctx context.Context, owners []int) error
+	// Put takes rows that another node sent, of a bucket, or encoded ones if bucket is
+	// block.Buckets.
 	Put(bucket int, rows []byte) error
 	// Frequent returns the rows of this node that are so frequent among total rows that
 	// their copies are shared by all leaves. All rows must have been put.
 	Frequent(total int64) ([]record.Frequent, error)
-	// Sent ends a second reading: all that others own has been sent to them. Once it has
-	// returned on all nodes, Assign follows.
-	Sent() error
 }
 
 // Training is what of a training matters to its rows.
@@ -95,9 +93,10 @@ type Config struct {
 	// Rescan says that the query may be read a second time: rows that do not fit
 	// in memory are not written then.
 	Rescan bool
-	// Send passes encoded rows to another node's Put. It may use the bytes during
-	// the call only. It is required where Rescan is set and there are several nodes.
-	Send func(ctx context.Context, to int, rows []byte) error
+	// Send passes what each puts to another node's Put, and returns when it is there. It is
+	// required where there are several nodes and rows are distributed. A put may use
+	// the bytes during the call only.
+	Send func(ctx context.Context, to int, each func(put func(bucket int, rows []byte) error) error) error
 	// Records keeps records where rows could go straight into tiles too, for tests.
 	Records bool
 }
@@ -112,7 +111,12 @@ type Usage struct {
 // Work computes partials of a node's rows: one of each leaf, or one of all.
 type Work struct {
 	Leaf func(ctx context.Context, leaf int) (family.Message, error)
-	Node func() family.Message
+	Node func(ctx context.Context) (family.Message, error)
+}
+
+// ofNode is the work that returns a partial of the node.
+func ofNode(m family.Message) Work {
+	return Work{Node: func(context.Context) (family.Message, error) { return m, nil }}
 }
 
 // New makes the rows of a training on one node.

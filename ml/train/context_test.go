@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/tributarydb/tributary/exec/mem"
-	"github.com/tributarydb/tributary/ml/block"
 )
 
 // ending ends a job at its first checkpoint.
@@ -33,11 +32,11 @@ func TestWorkerEnds(t *testing.T) {
 			l := &Local{}
 			for i := range workers {
 				w, err := NewWorker(job, WorkerConfig{Context: ctx, Pool: mem.NewPool("node", limit), Temp: t.TempDir(), Threads: 1, Workers: workers, Self: i, Rescan: again,
-					Send: func(ctx context.Context, to int, rows []byte) error {
-						if ctx.Value(key{}) == nil {
+					Send: func(ctx context.Context, to int, each func(func(int, []byte) error) error) error {
+						if again && ctx.Value(key{}) == nil {
 							t.Error("rows are sent without the context of the job")
 						}
-						return distributed(l.Workers[to]).Put(block.Buckets, rows)
+						return l.sender(ctx, to, each)
 					}})
 				if err != nil {
 					t.Fatal(err)

@@ -77,9 +77,8 @@ func (r *runner) validate(ctx context.Context) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	tasks := r.tasks
 	for fold := first; ; fold++ {
-		f := &runner{in: r.in, red: r.red, job: r.job, start: r.start, tasks: tasks, fold: fold, folds: folds + 1, done: done}
+		f := &runner{in: r.in, red: r.red, job: r.job, start: r.start, fold: fold, folds: folds + 1, done: done}
 		f.in.Resume, resume = resume, nil
 		holdout := &holdout.Holdout{}
 		if fold <= folds {
@@ -90,7 +89,7 @@ func (r *runner) validate(ctx context.Context) (*Result, error) {
 		if err != nil {
 			return nil, err
 		}
-		if tasks = f.tasks; fold > folds {
+		if fold > folds {
 			res.Metrics, res.Folds = summary(done), done
 			return res, nil
 		}

@@ -5,21 +5,20 @@
 //
 //	statement ──▶ Job ──▶ every node a Worker
 //
-//	collect   Worker.Add(batches of the query's rows on this node)
-//	count     Worker.Counts ─▶ Σ ─▶ number of leaves, an owner for each
-//	ship      Worker.TakeBucket ─▶ Worker.PutBucket of the owner; Worker.Assign
-//	          (of a job in place only Assign: each worker cuts its own rows, or took
-//	          them straight into blocks)
-//	          ── from here on every step is a Task that runs on all leaves and
-//	             whose partials the reduce tree merges: Reducer.Reduce
-//	          (rows that do not fit: statistics only. Once encoders are fitted the
-//	          query is read again, and what comes is distributed encoded: Worker.Read)
-//	draw      copies of rows ─▶ which are held out
-//	fit       statistics ─▶ encoders
-//	encode    rows ─▶ blocks
-//	iterate   family.Driver.Next ─▶ step ─▶ partial ─▶ Driver.Tell …   checkpoint every k
-//	measure   predictor ─▶ metrics
-//	          ─▶ model bytes
+//	collect     Worker.Add(batches of the query's rows on this node)
+//	            ── from here on all is a Task that every worker runs, and whose partials the
+//	               reduce tree merges: Reducer.Reduce
+//	distribute  how many rows there are by bucket ─▶ an owner for each leaf ─▶ rows are sent
+//	            (of a job in place each worker cuts its own rows into leaves)
+//	draw        copies of rows ─▶ which are held out
+//	fit         statistics ─▶ encoders
+//	encode      rows ─▶ blocks (rows that do not fit: once encoders are fitted the query is
+//	            read again, and what comes is encoded)
+//	iterate     family.Driver.Next ─▶ step ─▶ partial ─▶ Driver.Tell …   checkpoint every k
+//	measure     predictor ─▶ metrics
+//	            ─▶ model bytes
+//
+// What rows are until they are blocks, and where they lie, is package rows' matter.
 //
 // Afterwards workers may leave their blocks to another training that would make the
 // same blocks of the same rows: Worker.Leave, Take. That one begins with iterate.

@@ -5,11 +5,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/tributarydb/tributary/ml/block"
 	"github.com/tributarydb/tributary/ml/family"
-	"github.com/tributarydb/tributary/ml/record"
-	"github.com/tributarydb/tributary/ml/reduce"
-	"github.com/tributarydb/tributary/ml/rows"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
@@ -18,105 +14,26 @@ import (
 type Local struct {
 	Workers []*Worker
 	Rescan  bool // set by Distribute: the rows must be read a second time
-	rows    int64
-	owners  []int
+	*Distribution
 }
 
 // Distribute counts the rows, places the leaves in ranges and sends rows to the owners of their
 // leaves. It returns the number of rows. If rows must be read a second time nothing is sent.
-func (l *Local) Distribute(ctx context.Context) (int64, error) {
-	ids := make([]int, len(l.Workers))
-	buckets := make([]int64, block.Buckets)
-	var total int64
-	job := l.Workers[0].job
-	for i, w := range l.Workers {
-		ids[i] = i
-		counts, short := w.Finish()
-		for b, c := range counts {
-			total += c
-			buckets[b] += c
-		}
-		l.Rescan = short || l.Rescan
+func (l *Local) Distribute(ctx context.Context) (rows int64, err error) {
+	if l.Distribution, err = Distribute(ctx, l.Workers[0].job, l, len(l.Workers)); err == nil {
+		rows, l.Rescan = l.Rows, l.Distribution.Rescan
 	}
-	l.rows = total
-	if job.InPlace() {
-		return total, l.assign(nil, nil, l.Rescan)
-	}
-	l.owners = reduce.Place(job.Leaves(buckets), ids)
-	if l.Rescan {
-		return total, l.assign(l.owners, nil, true)
-	}
-	return total, l.DistributeTo(ctx, l.owners)
-}
-
-// DistributeRescan completes the second reading.
-func (l *Local) DistributeRescan() error {
-	if l.Workers[0].job.InPlace() {
-		return nil
-	}
-	for _, w := range l.Workers {
-		if err := distributed(w).Sent(); err != nil {
-			return err
-		}
-	}
-	return l.spread(l.rows, l.owners)
+	return rows, err
 }
 
 // DistributeTo sends rows to the given owners of the leaves.
-func (l *Local) DistributeTo(ctx context.Context, owners []int) error {
-	var total int64
-	for _, w := range l.Workers {
-		counts, _ := w.Finish()
-		for _, n := range counts {
-			total += n
-		}
-	}
-	for leaf, owner := range owners {
-		from, to := record.LeafBuckets(leaf, len(owners))
-		for i, w := range l.Workers {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			for b := from; b < to && i != owner; b++ {
-				if err := distributed(w).TakeBucket(b, func(rows []byte) error { return distributed(l.Workers[owner]).Put(b, rows) }); err != nil {
-					return err
-				}
-			}
-		}
-	}
-	return l.spread(total, owners)
+func (l *Local) DistributeTo(ctx context.Context, total int64, owners []int) error {
+	return (&Distribution{Rows: total, job: l.Workers[0].job, red: l, owners: owners}).send(ctx)
 }
 
-// spread divides the copies of common rows among all leaves, and assigns the leaves to owners.
-func (l *Local) spread(total int64, owners []int) error {
-	var common []record.Frequent
-	if l.Workers[0].job.Spreads(len(owners)) {
-		for _, w := range l.Workers {
-			some, err := distributed(w).Frequent(total)
-			if err != nil {
-				return err
-			}
-			common = append(common, some...)
-		}
-	}
-	return l.assign(owners, record.MergeFrequent(common, total), false)
-}
-
-func (l *Local) assign(owners []int, common []record.Frequent, rescan bool) error {
-	for _, w := range l.Workers {
-		if err := w.Assign(owners, rescan, common); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func distributed(w *Worker) rows.Distributed {
-	d, err := w.Distributed()
-	if err != nil {
-		panic(err)
-	}
-	return d
+// sender is a WorkerConfig's Send among the workers.
+func (l *Local) sender(_ context.Context, to int, each func(put func(bucket int, rows []byte) error) error) error {
+	return each(l.Workers[to].Put)
 }
 
 // Home implements Reducer.

@@ -29,11 +29,13 @@ type Part struct {
 	body body
 	// whole means that there is one partial for all of the node's leaves; place is the
 	// node's place in the tree, -1 for none.
-	whole   bool
-	place   int
-	items   []*item
-	work    func() (taskPass, error) // called for each goroutine
-	threads int                      // how many there is memory for, 0 for no limit
+	whole bool
+	place int
+	items []*item
+	work  func() (taskPass, error) // called for each goroutine
+	// node returns the partial of the node, where it is not of leaves
+	node    func(ctx context.Context) (family.Message, error)
+	threads int // how many there is memory for, 0 for no limit
 	out     func(context.Context, *Shipment) error
 	mu      sync.Mutex
 	local   *reduce.Assembler[family.Message] // merges what needs no other worker
@@ -167,33 +169,18 @@ func (p *Part) ofLeaves(f leafFunc) {
 }
 
 // ofNode sets the partial of all of the node's leaves to what get returns.
-func (p *Part) ofNode(get func() family.Message) {
-	p.whole = true
-	h := &nodePass{get: get}
-	p.work = func() (taskPass, error) { return h, nil }
-}
-
-// nodePass returns, once, a partial of a node that does not depend on its leaves.
-type nodePass struct {
-	get  func() family.Message
-	done atomic.Bool
-}
-
-func (h *nodePass) do(context.Context, *item) (family.Message, error) { return nil, nil }
-
-func (h *nodePass) rest() family.Message {
-	if h.done.Swap(true) {
-		return nil
-	}
-	return h.get()
+func (p *Part) ofNode(get func(ctx context.Context) (family.Message, error)) {
+	p.whole, p.node = true, get
 }
 
 // Begin prepares a task. out is called, from any goroutine, with what must be sent to
 // another worker, whose Part must be Offered it. Once every worker's Run and all these
 // calls have returned, Result is available on the first worker.
 func (w *Worker) Begin(t Task, out func(context.Context, *Shipment) error) (*Part, error) {
-	if w.plan == nil {
-		return nil, pgerr.Internal("a training task came before the leaves were assigned")
+	if !t.distributes() {
+		if err := w.settle(); err != nil {
+			return nil, err
+		}
 	}
 	p := &Part{w: w, body: t.body, out: out}
 	if w.last != nil { // its sum has been used, and nothing else of it is needed
@@ -421,6 +408,17 @@ func (p *Part) done(ctx context.Context, it *item, m family.Message) error {
 // one of the first leaf is returned, so that a statement fails the same way each
 // time.
 func (p *Part) Run(ctx context.Context) error {
+	if p.node != nil {
+		var m family.Message
+		err := op.Guard("training", func() (err error) {
+			m, err = p.node(ctx)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		return p.own(ctx, reduce.Node{Index: int32(p.place)}, m)
+	}
 	errs := make([]error, len(p.items))
 	threads := min(p.w.cfg.Threads, len(p.items))
 	if p.threads > 0 {

@@ -13,7 +13,6 @@ import (
 
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/mem"
-	"github.com/tributarydb/tributary/ml/block"
 	"github.com/tributarydb/tributary/ml/feature"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -70,9 +69,7 @@ func trainRescanned(t *testing.T, job *Job, s *source, workers int, limit int64)
 			threads = 1 // two threads might need more than the memory
 		}
 		w, err := NewWorker(job, WorkerConfig{Pool: mem.NewPool(fmt.Sprint("node", i), limit), Temp: t.TempDir(), Threads: threads, Workers: workers, Self: i, Rescan: true,
-			Send: func(_ context.Context, to int, rows []byte) error {
-				return distributed(s.l.Workers[to]).Put(block.Buckets, rows)
-			}})
+			Send: s.l.sender})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -100,7 +97,7 @@ func trainRescanned(t *testing.T, job *Job, s *source, workers int, limit int64)
 		in.Rescan = func(ctx context.Context) error {
 			err := s.read(ctx)
 			if err == nil {
-				err = s.l.DistributeRescan()
+				err = s.l.Again(ctx)
 			}
 			return err
 		}

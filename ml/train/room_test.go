@@ -14,7 +14,7 @@ func TestRoomOfAStep(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Assign(nil, false, nil); err != nil {
+	if err := w.share(nil, nil); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {

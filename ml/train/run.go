@@ -57,8 +57,8 @@ type Input struct {
 	// Over is what an earlier training knows of the rows, where the workers have taken
 	// over its blocks (Worker.Take); Rows is their number then. nil where they have rows.
 	Over *Encoded
-	// Rescan reads the query once more, for workers that do not hold its rows (see
-	// Worker.Short); nil where they do.
+	// Rescan reads the query once more and distributes its rows, for workers that do not
+	// hold them (see Distribution); nil where they do.
 	Rescan func(ctx context.Context) error
 	Resume []byte       // a checkpoint, or nil
 	Start  *model.Model // the model to continue from, or nil
@@ -119,7 +119,6 @@ type runner struct {
 	red     Reducer
 	job     *Job
 	start   time.Time
-	tasks   int
 	fitted  *feature.Fitted // of all columns
 	learns  *feature.Fitted // of the features
 	stats   *feature.Stats
@@ -147,8 +146,7 @@ func (r *runner) phase(p string) {
 }
 
 func (r *runner) reduce(ctx context.Context, b body) (family.Message, error) {
-	r.tasks++
-	return r.red.Reduce(ctx, Task{Iter: r.tasks, body: b})
+	return r.red.Reduce(ctx, Task{body: b})
 }
 
 // run trains on the rows that are not held out.

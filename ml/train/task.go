@@ -1,6 +1,7 @@
 package train
 
 import (
+	"context"
 	"slices"
 
 	"github.com/tributarydb/tributary/ml/block"
@@ -17,12 +18,13 @@ import (
 // Task is an operation of a training on all nodes. The same task may be sent again. Its
 // body is passed to workers of this process as it is, and encoded to others.
 type Task struct {
-	Iter int // counts the tasks of a run, to match partials with tasks
+	Iter int // numbers the tasks of a reducer, to match partials with tasks
 	body body
 }
 
 // body is the content of a task: a *copiesTask, *fitTask, *encodeTask, *stepTask,
-// *evaluateTask, *cutsTask, *usageTask, *weightTask, *recountTask or *rescanTask.
+// *evaluateTask, *cutsTask, *usageTask, *weightTask, *recountTask or *rescanTask, or one of
+// those of a Distribution.
 type body interface {
 	family.Message
 	kind() uint8
@@ -45,6 +47,10 @@ const (
 	kindRescan   = 8
 	kindWeight   = 9
 	kindRecount  = 10
+	kindFinish   = 11
+	kindSend     = 12
+	kindFrequent = 13
+	kindShare    = 14
 )
 
 // Append appends the bytes that Worker.DecodeTask reads.
@@ -76,6 +82,14 @@ func (w *Worker) DecodeTask(b []byte) (Task, error) {
 		t.body = decodeRecount(d)
 	case kindRescan:
 		t.body = &rescanTask{encodeTask{rows.DecodeEncoding(d)}, decodeCopies(d).rows}
+	case kindFinish:
+		t.body = &finishTask{}
+	case kindSend:
+		t.body = decodeSend(d)
+	case kindFrequent:
+		t.body = &frequentTask{d.I64()}
+	case kindShare:
+		t.body = &shareTask{*decodeSend(d), decodeFrequent(d)}
 	case kindStep:
 		t.body = decodeStep(w.job, d)
 	case kindEvaluate, kindCuts:
@@ -205,7 +219,7 @@ func (w *Worker) reread(p *Part, none family.Message, f func(r *rows.Reread) err
 	if !ok {
 		return pgerr.Internal("rows that are held would be read again")
 	}
-	p.ofNode(func() family.Message { return none })
+	p.ofNode(func(context.Context) (family.Message, error) { return none, nil })
 	return f(r)
 }
 

@@ -91,7 +91,7 @@ func tryLocal(t testing.TB, job *Job, tb *table, s setup) (*Local, int64, error)
 	t.Helper()
 	l := &Local{}
 	for i := range s.workers {
-		w, err := NewWorker(job, WorkerConfig{Pool: mem.NewPool(fmt.Sprint("node", i), s.memory), Temp: t.TempDir(), Threads: s.threads, Workers: s.workers, Self: i, Records: s.records})
+		w, err := NewWorker(job, WorkerConfig{Pool: mem.NewPool(fmt.Sprint("node", i), s.memory), Temp: t.TempDir(), Threads: s.threads, Workers: s.workers, Self: i, Records: s.records, Send: l.sender})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -110,7 +110,7 @@ func tryLocal(t testing.TB, job *Job, tb *table, s setup) (*Local, int64, error)
 	var total int64
 	if s.owners != nil && !job.InPlace() {
 		total = int64(len(tb.rows))
-		if err := l.DistributeTo(context.Background(), s.owners(record.Leaves(total))); err != nil {
+		if err := l.DistributeTo(context.Background(), total, s.owners(record.Leaves(total))); err != nil {
 			return l, 0, err
 		}
 		return l, total, nil

@@ -35,12 +35,12 @@ func Total(list []Usage) (sum Usage) {
 
 // begin implements body.
 func (t *usageTask) begin(w *Worker, p *Part) error {
-	p.ofNode(func() family.Message {
+	p.ofNode(func(context.Context) (family.Message, error) {
 		u := w.rows.Usage()
 		if w.taken { // the rows are those of an earlier training
 			u.Reads, u.Moved = 0, 0
 		}
-		return &usages{[]Usage{{w.cfg.Self, w.read.Load(), u.Reads, u.Moved, u.Encoded, w.before, w.Spilled(), w.cfg.Pool.Peak()}}}
+		return &usages{[]Usage{{w.cfg.Self, w.read.Load(), u.Reads, u.Moved, u.Encoded, w.before, w.Spilled(), w.cfg.Pool.Peak()}}}, nil
 	})
 	return nil
 }

@@ -30,10 +30,10 @@ type Worker struct {
 	rows  rows.Rows    // nil once they are left
 	nodes *reduce.Plan // of partials of nodes
 
-	// set by Assign
-	owners []int // of the leaves
-	plan   *reduce.Plan
-	leaves []int // own ones, ascending
+	due    bool         // rows are where they belong, and the leaves are to be assigned
+	owners []int        // of the leaves
+	plan   *reduce.Plan // nil until they are assigned
+	leaves []int        // own ones, ascending
 
 	state  *block.State // the family's, of rows
 	scores scores
@@ -103,11 +103,17 @@ func (w *Worker) Add(ctx context.Context, b *batch.Batch) error {
 	return w.rows.Add(ctx, b)
 }
 
-// Finish ends a reading of the query: see rows.Rows.
-func (w *Worker) Finish() (buckets []int64, short bool) { return w.rows.Finish() }
+// Put takes rows that another worker sent: see rows.Distributed.
+func (w *Worker) Put(bucket int, part []byte) error {
+	d, err := w.distributed()
+	if err != nil {
+		return err
+	}
+	return d.Put(bucket, part)
+}
 
-// Distributed returns the rows, of a job whose rows are sent to the owners of their leaves.
-func (w *Worker) Distributed() (rows.Distributed, error) {
+// distributed returns the rows, of a job whose rows are sent to the owners of their leaves.
+func (w *Worker) distributed() (rows.Distributed, error) {
 	d, ok := w.rows.(rows.Distributed)
 	if !ok {
 		return nil, pgerr.Internal("rows in place would be distributed")
@@ -115,19 +121,20 @@ func (w *Worker) Distributed() (rows.Distributed, error) {
 	return d, nil
 }
 
-// Assign ends the distribution of rows: owners names the worker of each leaf; nil for a job
-// in place, whose workers divide their own rows into leaves. Where a worker is short nothing
-// is distributed, and rescan says that the rows will be read once more: for a job that is
-// not in place another Assign follows then. frequent are all workers' frequent rows.
-func (w *Worker) Assign(owners []int, rescan bool, frequent []record.Frequent) (err error) {
-	if rescan {
-		var again *rows.Reread
-		if again, err = w.rows.ReadAgain(owners); again != nil {
-			w.rows = again
-		}
-	} else {
-		owners, err = w.rows.Assign(owners, frequent)
+// settle assigns the leaves, when the rows are where they belong.
+func (w *Worker) settle() error {
+	if w.due {
+		return w.share(w.owners, nil)
 	}
+	if w.plan == nil {
+		return pgerr.Internal("a training task came before the leaves were assigned")
+	}
+	return nil
+}
+
+// share assigns the leaves, which share the copies of frequent rows.
+func (w *Worker) share(owners []int, frequent []record.Frequent) error {
+	owners, err := w.rows.Assign(owners, frequent)
 	if err == nil {
 		w.assign(owners)
 	}
@@ -135,7 +142,7 @@ func (w *Worker) Assign(owners []int, rescan bool, frequent []record.Frequent) (
 }
 
 func (w *Worker) assign(owners []int) {
-	w.owners, w.plan, w.leaves = owners, reduce.NewPlan(owners), nil
+	w.owners, w.plan, w.leaves, w.due = owners, reduce.NewPlan(owners), nil, false
 	for i, o := range owners {
 		if o == w.cfg.Self {
 			w.leaves = append(w.leaves, i)

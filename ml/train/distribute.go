@@ -1,0 +1,281 @@
+package train
+
+import (
+	"bytes"
+	"context"
+
+	"github.com/tributarydb/tributary/ml/block"
+	"github.com/tributarydb/tributary/ml/canon"
+	"github.com/tributarydb/tributary/ml/family"
+	"github.com/tributarydb/tributary/ml/record"
+	"github.com/tributarydb/tributary/ml/reduce"
+	"github.com/tributarydb/tributary/sql/pgerr"
+)
+
+// Distribution says where the rows of a job are.
+type Distribution struct {
+	Rows   int64 // of the query, over all workers
+	Rescan bool  // not all workers can hold their rows: the query must be read once more
+	job    *Job
+	red    Reducer
+	owners []int // of the leaves; nil for a job in place
+}
+
+// Distribute brings rows, when the query has been read, to the workers that own their
+// leaves, unless they will be read again. Each step is a task, like those of Run; what
+// needs no answer waits for the next one.
+func Distribute(ctx context.Context, job *Job, red Reducer, workers int) (*Distribution, error) {
+	m, err := red.Reduce(ctx, Task{body: &finishTask{}})
+	if err != nil {
+		return nil, err
+	}
+	f, err := as[*finished](m)
+	if err != nil {
+		return nil, err
+	}
+	d := &Distribution{Rescan: f.short, job: job, red: red}
+	for _, n := range f.buckets {
+		d.Rows += n
+	}
+	if job.InPlace() { // each worker divides its own rows
+		if d.Rescan {
+			err = d.reduce(ctx, &sendTask{rescan: true})
+		}
+		return d, err
+	}
+	ids := make([]int, workers)
+	for i := range ids {
+		ids[i] = i
+	}
+	d.owners = reduce.Place(job.Leaves(f.buckets), ids)
+	if d.Rescan {
+		return d, d.reduce(ctx, &sendTask{d.owners, true})
+	}
+	return d, d.send(ctx)
+}
+
+// Again ends the distribution when the query has been read once more: most rows were sent
+// to their owners as they were read.
+func (d *Distribution) Again(ctx context.Context) error {
+	if d.job.InPlace() {
+		return nil
+	}
+	return d.send(ctx)
+}
+
+// send has rows sent to their owners, and the copies of frequent ones shared by all leaves.
+func (d *Distribution) send(ctx context.Context) error {
+	if err := d.reduce(ctx, &sendTask{owners: d.owners}); err != nil || !d.job.Spreads(len(d.owners)) {
+		return err
+	}
+	m, err := d.red.Reduce(ctx, Task{body: &frequentTask{d.Rows}})
+	if err != nil {
+		return err
+	}
+	list, err := as[frequentRows](m)
+	if err != nil || len(list) == 0 {
+		return err
+	}
+	return d.reduce(ctx, &shareTask{sendTask{owners: d.owners}, record.MergeFrequent(list, d.Rows)})
+}
+
+func (d *Distribution) reduce(ctx context.Context, b body) error {
+	_, err := d.red.Reduce(ctx, Task{body: b})
+	return err
+}
+
+// distributes reports whether the task comes before the leaves are assigned.
+func (t *Task) distributes() bool {
+	switch t.body.(type) {
+	case *finishTask, *sendTask, *frequentTask, *shareTask:
+		return true
+	}
+	return false
+}
+
+// finishTask ends a reading of the query.
+type finishTask struct{}
+
+// finished is how many rows workers have, by bucket, and whether one cannot hold its own.
+type finished struct {
+	buckets []int64
+	short   bool
+}
+
+func (t *finishTask) kind() uint8 { return kindFinish }
+
+func (t *finishTask) Encode(*canon.E) {}
+
+func (t *finishTask) begin(w *Worker, p *Part) error {
+	p.ofNode(func(context.Context) (family.Message, error) {
+		f := &finished{}
+		f.buckets, f.short = w.rows.Finish()
+		w.due = w.job.InPlace()
+		return f, nil
+	})
+	return nil
+}
+
+// Encode implements family.Message.
+func (f *finished) Encode(e *canon.E) {
+	e.I64s(f.buckets)
+	e.Bool(f.short)
+}
+
+func (t *finishTask) decode(_ *Job, d *canon.D) family.Message {
+	f := &finished{d.I64s(), d.Bool()}
+	if len(f.buckets) != block.Buckets {
+		d.Fail()
+	}
+	return f
+}
+
+func (t *finishTask) merge(_ *Job, left, right family.Message) (family.Message, error) {
+	a, err := as[*finished](left)
+	if err != nil {
+		return nil, err
+	}
+	b, err := as[*finished](right)
+	if err != nil {
+		return nil, err
+	}
+	for i, n := range b.buckets {
+		a.buckets[i] += n
+	}
+	a.short = a.short || b.short
+	return a, nil
+}
+
+// sendTask has workers send rows to the owners of their leaves; or, with rescan, drop them:
+// the query will be read once more.
+type sendTask struct {
+	owners []int
+	rescan bool
+}
+
+// done is a partial that only says that a worker is done.
+type done struct{}
+
+// Encode implements family.Message.
+func (done) Encode(*canon.E) {}
+
+func (t *sendTask) kind() uint8 { return kindSend }
+
+func (t *sendTask) Encode(e *canon.E) {
+	e.U32(uint32(len(t.owners)))
+	for _, o := range t.owners {
+		e.U32(uint32(o))
+	}
+	e.Bool(t.rescan)
+}
+
+func decodeSend(d *canon.D) *sendTask {
+	t := &sendTask{}
+	for range d.Count(4) {
+		t.owners = append(t.owners, int(d.U32()))
+	}
+	t.rescan = d.Bool()
+	return t
+}
+
+func (t *sendTask) begin(w *Worker, p *Part) error {
+	if n := len(t.owners); n > block.Buckets {
+		return pgerr.New(pgerr.DataCorrupted, "a training has %d leaves", n)
+	}
+	p.ofNode(func(ctx context.Context) (family.Message, error) {
+		if t.rescan {
+			again, err := w.rows.ReadAgain(t.owners)
+			if err != nil {
+				return nil, err
+			}
+			w.rows = again
+			w.assign(t.owners)
+			return done{}, nil
+		}
+		d, err := w.distributed()
+		if err == nil {
+			err = d.Send(ctx, t.owners)
+		}
+		w.owners, w.due = t.owners, true
+		return done{}, err
+	})
+	return nil
+}
+
+func (t *sendTask) decode(*Job, *canon.D) family.Message { return done{} }
+
+func (t *sendTask) merge(_ *Job, left, _ family.Message) (family.Message, error) { return left, nil }
+
+// frequentTask asks for the rows that are frequent among so many.
+type frequentTask struct{ total int64 }
+
+// frequentRows are those of some workers.
+type frequentRows []record.Frequent
+
+func (t *frequentTask) kind() uint8 { return kindFrequent }
+
+func (t *frequentTask) Encode(e *canon.E) { e.I64(t.total) }
+
+func (t *frequentTask) begin(w *Worker, p *Part) error {
+	p.ofNode(func(context.Context) (family.Message, error) {
+		d, err := w.distributed()
+		if err != nil {
+			return nil, err
+		}
+		list, err := d.Frequent(t.total)
+		return frequentRows(list), err
+	})
+	return nil
+}
+
+// Encode implements family.Message.
+func (f frequentRows) Encode(e *canon.E) {
+	e.U32(uint32(len(f)))
+	for _, x := range f {
+		x.Hash.Encode(e)
+		e.Bytes(x.Record)
+		e.I64(x.N)
+		e.I64(x.Held)
+		e.Bool(x.Home)
+	}
+}
+
+func decodeFrequent(d *canon.D) (f frequentRows) {
+	for range d.Count(block.HashBytes + 21) {
+		x := record.Frequent{Hash: block.DecodeRowHash(d), Record: bytes.Clone(d.Bytes()), N: d.I64(), Held: d.I64(), Home: d.Bool()}
+		if x.N < 0 || x.Held < 0 || x.Held > x.N {
+			d.Fail()
+		}
+		f = append(f, x)
+	}
+	return f
+}
+
+func (t *frequentTask) decode(_ *Job, d *canon.D) family.Message { return decodeFrequent(d) }
+
+func (t *frequentTask) merge(_ *Job, left, right family.Message) (family.Message, error) {
+	a, err := as[frequentRows](left)
+	if err != nil {
+		return nil, err
+	}
+	b, err := as[frequentRows](right)
+	return append(a, b...), err
+}
+
+// shareTask has the leaves share the copies of frequent rows.
+type shareTask struct {
+	sendTask
+	frequent frequentRows
+}
+
+func (t *shareTask) kind() uint8 { return kindShare }
+
+func (t *shareTask) Encode(e *canon.E) {
+	t.sendTask.Encode(e)
+	t.frequent.Encode(e)
+}
+
+func (t *shareTask) begin(w *Worker, p *Part) error {
+	p.ofNode(func(context.Context) (family.Message, error) { return done{}, w.share(t.owners, t.frequent) })
+	return nil
+}
