@@ -3,11 +3,9 @@ package block
 import (
 	"math/rand/v2"
 	"sync"
-	"sync/atomic"
 	"testing"
 
 	"github.com/tributarydb/tributary/exec/mem"
-	"github.com/tributarydb/tributary/ml/tempfile"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
@@ -161,74 +159,5 @@ func TestBlocksTakenFromDisk(t *testing.T) {
 		if !whole(id, b) {
 			t.Errorf("block %d is another", id)
 		}
-	}
-}
-
-// TestMadeBlocks opens blocks that are made on demand from several goroutines, with memory for two:
-// each goroutine gets its block, blocks opened one after the other are made once, and one that is
-// too large fails.
-func TestMadeBlocks(t *testing.T) {
-	const rows = 4000
-	size := Bytes(rows, 2, 0, false)
-	pool := mem.NewPool("t", 5*size/2)
-	s := NewBlocks(Config{Pool: pool, Temp: t.TempDir()})
-	var made atomic.Int64
-	for id := range 6 {
-		s.PutMade(id, rows, 0, size, func() (*Block, error) {
-			made.Add(1)
-			b := New(rows, 2, 0, false)
-			b.Y[0] = float64(id)
-			return b, nil
-		})
-	}
-	for range 5 { // one after the other
-		for id := range 2 {
-			b, release, err := s.Open(id)
-			if err != nil || b.Y[0] != float64(id) || s.End(id) != rows {
-				t.Fatal(err)
-			}
-			release()
-		}
-	}
-	if made.Load() != 2 {
-		t.Errorf("%d blocks were made", made.Load())
-	}
-	var wg sync.WaitGroup
-	for k := range 4 {
-		wg.Go(func() {
-			r := rand.New(rand.NewPCG(uint64(k), 1))
-			for range 200 {
-				id := r.IntN(6)
-				b, release, err := s.Open(id)
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				if b.Y[0] != float64(id) {
-					t.Errorf("block %d is %v", id, b.Y[0])
-				}
-				release()
-			}
-		})
-	}
-	wg.Wait()
-	tries := 0
-	s.PutMade(1, rows, 0, size, func() (*Block, error) { // there is memory for its rows only if idle blocks are released
-		if tries++; s.acct.Used() > size {
-			return nil, tempfile.ErrDamaged()
-		}
-		return New(rows, 2, 0, false), nil
-	})
-	if _, release, err := s.Open(1); err != nil || tries != 2 {
-		t.Errorf("after %d tries: %v", tries, err)
-	} else {
-		release()
-	}
-	s.PutMade(0, rows, 0, 3*size, func() (*Block, error) { return New(rows, 2, 0, false), nil })
-	if _, _, err := s.Open(0); err == nil {
-		t.Error("a block that is larger than memory was opened")
-	}
-	if err := s.Close(); err != nil || pool.Used() != 0 {
-		t.Errorf("%v, %d bytes", err, pool.Used())
 	}
 }

@@ -32,10 +32,6 @@ type base struct {
 
 func (b *base) Owners() []int { return b.owners }
 
-func (b *base) Stores() []*record.Store { return nil }
-
-func (b *base) Until(ctx context.Context) { b.cfg.Context = ctx }
-
 func (b *base) Usage() Usage { return Usage{b.reads, b.moved.Load(), b.encoded.Load()} }
 
 // end frees what is needed until the rows are blocks.
@@ -61,7 +57,7 @@ func (b *base) own(leaves int) []int {
 
 // encode encodes the block of the training rows (i = 0) or the rows held out (1) of a
 // view, from its unfitted block if it has one. The block is charged.
-func (b *base) encode(e *Encoding, part *record.View, d *unfitted, i int) (*block.Block, error) {
+func (b *base) encode(e *Encoding, part *record.View, d *unfitted, i int) (out *block.Block, err error) {
 	f := e.Fitted
 	n := 4 * int64(len(part.Windows()))
 	if d == nil {
@@ -73,11 +69,6 @@ func (b *base) encode(e *Encoding, part *record.View, d *unfitted, i int) (*bloc
 			return nil, err
 		}
 	}
-	return b.encodeCharged(e, part, d, i), nil
-}
-
-// encodeCharged is encode for a block that is charged already.
-func (b *base) encodeCharged(e *Encoding, part *record.View, d *unfitted, i int) (out *block.Block) {
 	if d != nil {
 		out = e.Fitted.Finish(b.Spec, [...]*feature.UnfittedBlock{d.Train, d.Held}[i], part, e.ClassWeights)
 	} else {
@@ -86,7 +77,7 @@ func (b *base) encodeCharged(e *Encoding, part *record.View, d *unfitted, i int)
 	if b.Windows != nil {
 		out.Windows, out.Length = part.Windows(), b.Windows.Length
 	}
-	return out
+	return out, nil
 }
 
 // encodeView encodes the blocks of a leaf's rows, from its unfitted block if it has
@@ -110,7 +101,8 @@ func (b *base) encodeView(leaf int, e *Encoding, v *record.View, d *unfitted) (*
 			_, weights := out.Targets()
 			s.weigh(weights)
 		}
-		if err = b.order(out, part); err != nil {
+		if err := b.order(out, part); err != nil {
+			b.blocks.Unreserve(out.Bytes())
 			return nil, err
 		}
 		if err := b.put(BlockOf(leaf, i == 1), out); err != nil {
@@ -120,14 +112,47 @@ func (b *base) encodeView(leaf int, e *Encoding, v *record.View, d *unfitted) (*
 	return s, nil
 }
 
-// put keeps a block, its further targets apart from its features.
+// put keeps a block, which is charged, its further targets apart from its features, and
+// releases its bytes if it cannot.
 func (b *base) put(id int, whole *block.Block) error {
+	bytes := whole.Bytes()
 	out, err := b.part(whole)
+	if err == nil {
+		bytes = out.Bytes()
+		err = b.blocks.Put(id, out)
+	}
 	if err != nil {
+		b.blocks.Unreserve(bytes)
 		return err
 	}
-	b.encoded.Add(out.Bytes())
-	return b.blocks.Put(id, out)
+	b.encoded.Add(bytes)
+	return nil
+}
+
+// twice calls f, which takes memory, and gives it back where it fails: again with more room
+// if there was too little.
+func (b *base) twice(ctx context.Context, f func() error) error {
+	err := f()
+	if pgerr.Is(err, pgerr.OutOfMemory) && ctx.Err() == nil {
+		b.unfitted.drop(b.blocks)
+		if err = b.blocks.Evict(); err == nil {
+			err = f()
+		}
+	}
+	return err
+}
+
+// withRoom calls f likewise, and where there is memory for one goroutine alone, once more
+// when others have finished.
+func (b *base) withRoom(ctx context.Context, f func() error) error {
+	var failed error // for another reason
+	return b.gate.Hold(func() error {
+		err := b.twice(ctx, f)
+		if err != nil && !pgerr.Is(err, pgerr.OutOfMemory) {
+			failed, err = err, nil
+		}
+		return err
+	}, func() error { return failed })
 }
 
 // order sorts the rows of a leaf's block, made from a view, where they have an order:

@@ -8,13 +8,13 @@
 //	        │
 //	        └─ a node is short of memory, and the query can be read again:
 //	           ReadAgain ─▶ Reread   statistics at the first reading (tally), blocks at the
-//	                                 second: in place, or re-created from encoded rows
-//	                                 that were sent to the owners of their leaves (shuffle)
+//	                                 second: in place, or of encoded rows that were sent
+//	                                 to the owners of their leaves (shuffle)
 //
-//	Add … Finish ─┬─▶ [TakeBucket ─▶ Put of the owner, Frequent] Assign
+//	Add … Finish ─┬─▶ [Send ─▶ Put of the owner, Frequent] Assign
 //	              └─▶ ReadAgain
-//	Copies ─▶ Stats ─▶ [Rescan, Add …, Sent, Frequent, Assign] Encode
+//	Copies ─▶ Stats ─▶ [Rescan, Add …, Send, Frequent, Assign] Encode
 //
 // What is in the brackets is of distributed rows, and of rows that are read again. Afterwards
-// rows hold nothing, or what blocks are re-created from (Stores).
+// rows hold nothing.
 package rows

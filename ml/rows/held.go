@@ -3,7 +3,6 @@ package rows
 import (
 	"context"
 	"sync"
-	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
 
@@ -21,9 +20,8 @@ type held struct {
 	*base
 	store *record.Store
 
-	mu        sync.Mutex
-	leaves    map[int]*record.Leaf // built, until they are encoded
-	recreated atomic.Bool          // blocks are re-created from spilled rows
+	mu     sync.Mutex
+	leaves map[int]*record.Leaf // built, until they are encoded
 }
 
 func (h *held) Add(ctx context.Context, b *batch.Batch) error { return h.store.Add(ctx, b) }
@@ -106,7 +104,7 @@ func (h *held) Copies(of []block.RowHash) (Work, error) {
 	}
 	return Work{Leaf: func(ctx context.Context, leaf int) (family.Message, error) {
 		var c *holdout.Copies
-		return c, h.withLeaf(ctx, leaf, 0, func(_ *record.Leaf, v *record.View) error {
+		return c, h.withLeaf(ctx, leaf, func(_ *record.Leaf, v *record.View) error {
 			c = v.Count(of, h.cfg.Self)
 			return nil
 		})
@@ -120,7 +118,7 @@ func (h *held) Stats(out *holdout.Holdout, _ []block.RowHash) (Work, error) {
 	d := h.drawer
 	return Work{Leaf: func(ctx context.Context, leaf int) (family.Message, error) {
 		var st *feature.Stats
-		return st, h.withLeaf(ctx, leaf, 0, func(l *record.Leaf, v *record.View) (err error) {
+		return st, h.withLeaf(ctx, leaf, func(l *record.Leaf, v *record.View) (err error) {
 			if err = l.Draw(d, v); err == nil {
 				st, err = h.collect(ctx, leaf, v)
 			}
@@ -174,29 +172,28 @@ func (h *held) leaf(ctx context.Context, leaf int) (*record.Leaf, error) {
 	return l, nil
 }
 
-// withLeaf calls f with a leaf and its rows, as many leaves at once as there is memory
-// for. lent bytes are charged already; f takes them over.
-func (h *held) withLeaf(ctx context.Context, leaf int, lent int64, f func(l *record.Leaf, v *record.View) error) error {
+// open returns a leaf and its rows, which must be closed.
+func (h *held) open(ctx context.Context, leaf int) (*record.Leaf, *record.View, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, nil, err
+	}
+	l, err := h.leaf(ctx, leaf)
+	if err != nil {
+		return nil, nil, err
+	}
+	v, err := l.Open()
+	return l, v, err
+}
+
+// withLeaf calls f with a leaf and its rows, as many leaves at once as there is memory for.
+func (h *held) withLeaf(ctx context.Context, leaf int, f func(l *record.Leaf, v *record.View) error) error {
 	var l *record.Leaf
 	var v *record.View
-	open := func() (err error) {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		if l, err = h.leaf(ctx, leaf); err == nil {
-			v, err = l.OpenWithin(lent)
-		}
-		return err
-	}
 	return h.gate.Hold(func() error {
-		err := open()
-		if err != nil && ctx.Err() == nil { // what can be re-created or read from the file makes room
-			h.unfitted.drop(h.blocks)
-			if err = h.blocks.Evict(); err == nil {
-				err = open()
-			}
-		}
-		return err
+		return h.twice(ctx, func() (err error) {
+			l, v, err = h.open(ctx, leaf)
+			return err
+		})
 	}, func() error {
 		defer v.Close()
 		return f(l, v)
@@ -210,53 +207,34 @@ func (h *held) Encode(e *Encoding) (Work, error) {
 	if h.fitted = e.Fitted; !e.Again {
 		h.end()
 	}
-	left := atomic.Int64{}
-	for _, o := range h.owners {
-		if o == h.cfg.Self {
-			left.Add(1)
+	return h.ofLeaves(func(ctx context.Context, leaf int) (*Encoded, error) { return h.encodeLeaf(ctx, leaf, e) }, func() error {
+		if e.Again {
+			return nil
 		}
-	}
-	return Work{Leaf: func(ctx context.Context, leaf int) (family.Message, error) {
-		s, err := h.encodeLeaf(ctx, leaf, e)
-		if err != nil {
-			return nil, err
-		}
-		if left.Add(-1) == 0 && !e.Again && !h.recreated.Load() { // the rows are no longer needed
-			return s, h.Close()
-		}
-		return s, nil
-	}}, nil
+		return h.Close() // the rows are no longer needed
+	}), nil
 }
 
 // encodeLeaf encodes the leaf's blocks.
 func (h *held) encodeLeaf(ctx context.Context, leaf int, e *Encoding) (*Encoded, error) {
 	var s *Encoded
-	inFile := false
-	err := h.withLeaf(ctx, leaf, 0, func(l *record.Leaf, v *record.View) (err error) {
-		if inFile = l.InFile() && !h.InPlace; inFile {
-			s, err = h.recreate(leaf, e, v)
-		} else {
-			s, err = h.encodeView(leaf, e, v, h.unfitted.take(leaf))
+	err := h.withRoom(ctx, func() error {
+		_, v, err := h.open(ctx, leaf)
+		if err != nil {
+			return err
 		}
+		defer v.Close()
+		s, err = h.encodeView(leaf, e, v, h.unfitted.take(leaf))
 		return err
 	})
-	if err != nil {
-		return nil, err
+	if err != nil || e.Again {
+		return s, err
 	}
-	if !e.Again && !inFile {
-		h.mu.Lock()
-		h.leaves[leaf].Free()
-		delete(h.leaves, leaf)
-		h.mu.Unlock()
-	}
+	h.mu.Lock()
+	h.leaves[leaf].Free()
+	delete(h.leaves, leaf)
+	h.mu.Unlock()
 	return s, nil
-}
-
-func (h *held) Stores() []*record.Store {
-	if h.recreated.Load() {
-		return []*record.Store{h.store}
-	}
-	return nil
 }
 
 func (h *held) free() error { return h.store.Close() }

@@ -356,15 +356,12 @@ func (n *inPlace) Encode(e *Encoding) (Work, error) {
 	if n.fitted = e.Fitted; !e.Again {
 		n.base.end()
 	}
-	left := atomic.Int64{}
-	left.Store(int64(len(n.owners)))
-	return Work{Leaf: func(_ context.Context, leaf int) (family.Message, error) {
-		s, err := n.encodeLeaf(leaf, e)
-		if err == nil && left.Add(-1) == 0 && !e.Again {
+	return n.ofLeaves(func(_ context.Context, leaf int) (*Encoded, error) { return n.encodeLeaf(leaf, e) }, func() error {
+		if !e.Again {
 			n.release()
 		}
-		return s, err
-	}}, nil
+		return nil
+	}), nil
 }
 
 // encodeLeaf encodes the leaf's blocks from the unfitted rows.

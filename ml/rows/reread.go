@@ -7,7 +7,6 @@ import (
 
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/ml/block"
-	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/holdout"
 	"github.com/tributarydb/tributary/ml/record"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -16,10 +15,9 @@ import (
 // Reread is rows that there is no memory for, of a query that is read again instead of
 // spilling them: statistics are taken as they arrive (tally), the query is read a second
 // time, and then the rows are encoded, which is all that is ever written. Rows in place
-// become blocks. Others are distributed encoded (shuffle), and a leaf's block is
-// re-created from these each time it is opened. This is for trainings whose statistics do
-// not depend on order, so that it does not matter if the second reading produces a row on
-// another node.
+// become blocks. Others are distributed encoded (shuffle), and a leaf's block is made of
+// these. This is for trainings whose statistics do not depend on order, so that it does not
+// matter if the second reading produces a row on another node.
 type Reread struct {
 	*base
 	reader  reader          // of the current reading
@@ -202,13 +200,17 @@ func (r *Reread) Stats(out *holdout.Holdout, short []block.RowHash) (Work, error
 	return ofNode(st), err
 }
 
-// NextFold keeps the statistics of the last reading: they serve the next fold too.
-func (r *Reread) NextFold() error {
-	err := r.drain()
+func (r *Reread) dropShuffle() (err error) {
 	if r.shuffle != nil {
-		err = errors.Join(err, r.shuffle.close())
+		err = r.shuffle.close()
 		r.shuffle = nil
 	}
+	return err
+}
+
+// NextFold keeps the statistics of the last reading: they serve the next fold too.
+func (r *Reread) NextFold() error {
+	err := errors.Join(r.drain(), r.dropShuffle())
 	r.drawer, r.fitted = nil, nil
 	return err
 }
@@ -236,7 +238,7 @@ func (r *Reread) Encode(e *Encoding) (Work, error) {
 		r.end()
 	}
 	if r.shuffle != nil {
-		return Work{Leaf: func(ctx context.Context, leaf int) (family.Message, error) { return r.shuffle.leaf(ctx, leaf, e) }}, nil
+		return r.ofLeaves(func(ctx context.Context, leaf int) (*Encoded, error) { return r.shuffle.leaf(ctx, leaf, e) }, r.shuffle.close), nil
 	}
 	if n, ok := r.reader.(*inPlace); ok {
 		n.release()
@@ -269,19 +271,7 @@ func (r *Reread) Send(context.Context, []int) error {
 	return errors.Join(r.shuffle.flush(), r.reader.free())
 }
 
-// Stores are those of the distributed rows.
-func (r *Reread) Stores() []*record.Store {
-	if r.shuffle == nil {
-		return nil
-	}
-	return r.shuffle.stores
-}
-
 func (r *Reread) Close() error {
 	r.end()
-	err := r.reader.free()
-	if r.shuffle != nil {
-		err = errors.Join(err, r.shuffle.close())
-	}
-	return err
+	return errors.Join(r.reader.free(), r.dropShuffle())
 }

@@ -42,11 +42,6 @@ type Rows interface {
 	// NextFold drops what is known of the rows, for other ones to be held out. Blocks are
 	// dropped by the caller.
 	NextFold() error
-	// Stores are what blocks are re-created from when they are opened: they must not be
-	// closed before the blocks.
-	Stores() []*record.Store
-	// Until ends the work of re-creating blocks.
-	Until(ctx context.Context)
 	Usage() Usage
 	// Close frees everything. It may be called twice.
 	Close() error
@@ -82,7 +77,7 @@ type Training struct {
 // Config is a node's configuration of its part.
 type Config struct {
 	// Context ends when the training ends on this node. It is for work without a caller's
-	// context: blocks that are re-created when they are opened, rows that are not kept.
+	// context: rows that are not kept.
 	Context context.Context
 	Pool    *mem.Pool // of the training on this node
 	Temp    string    // directory of temporary files

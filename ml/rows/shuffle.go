@@ -150,59 +150,62 @@ func (s *shuffle) flush() error {
 	return nil
 }
 
-// leaf registers the blocks of a leaf to be re-created when they are opened.
+// leaf makes the blocks of a leaf.
 func (s *shuffle) leaf(ctx context.Context, leaf int, e *Encoding) (*Encoded, error) {
-	out := &Encoded{}
+	var out *Encoded
 	from, to := record.LeafBuckets(leaf, len(s.owners))
 	for i, store := range s.stores {
-		var l *record.Leaf
-		open := func() (err error) {
-			l, err = store.MakeLeaf(ctx, from, to)
-			return err
-		}
-		if err := s.gate.Hold(open, func() error { return nil }); err != nil {
-			return nil, err
-		}
-		if s.Windows != nil {
-			return s.series(leaf, l, e)
-		}
-		if i == 1 {
-			out.Held = int64(l.Rows)
-		} else if out.Rows = int64(l.Rows); l.Rows > 0 {
-			if err := l.Weights(e.ClassWeights, out.Weight.Add); err != nil {
-				return nil, err
+		err := s.withRoom(ctx, func() error {
+			l, err := store.MakeLeaf(ctx, from, to)
+			if err != nil {
+				return err
 			}
-		}
-		if l.Rows > 0 {
-			bytes := s.partedBytes(l.Rows)
-			s.encoded.Add(bytes)
-			s.blocks.PutMade(BlockOf(leaf, i == 1), l.Rows, 0, bytes, func() (*block.Block, error) {
-				return s.remake(l.CodedBytes(), func() (*block.Block, error) { return l.Block(e.ClassWeights) })
-			})
+			defer l.Free()
+			if i == 0 {
+				out = &Encoded{} // of this try
+			}
+			return s.block(BlockOf(leaf, i == 1), l, e, out)
+		})
+		if err != nil {
+			return nil, err
 		}
 	}
 	out.Leaves = []int64{out.Rows}
 	return out, nil
 }
 
-// remake re-creates a block of so many bytes, which are charged already unless further
-// targets are to be separated.
-func (s *shuffle) remake(bytes int64, made func() (*block.Block, error)) (*block.Block, error) {
-	if s.More == nil {
-		return made()
+// block makes block id of a leaf.
+func (s *shuffle) block(id int, l *record.Leaf, e *Encoding, out *Encoded) error {
+	if l.Rows == 0 {
+		return nil
 	}
+	bytes := l.CodedBytes()
 	if err := s.blocks.Reserve(bytes); err != nil {
-		return nil, err
+		return err
+	}
+	made := func() (*block.Block, error) { return l.Block(e.ClassWeights) }
+	if s.Windows != nil {
+		made = l.Series
 	}
 	b, err := made()
+	if err == nil && b.Rows != l.Rows { // a partition was longer in the first reading
+		err = ErrOtherRows
+	}
+	if err == nil {
+		err = s.blocks.Reserve(b.Bytes() - bytes) // the windows
+	}
 	if err != nil {
 		s.blocks.Unreserve(bytes)
-		return nil, err
+		return err
 	}
-	if b, err = s.part(b); err == nil {
-		s.blocks.Unreserve(b.Bytes()) // it was charged before
+	_, weights := b.Targets()
+	if id%2 == 1 {
+		out.Held = int64(len(weights))
+	} else {
+		out.Rows = int64(len(weights))
+		out.weigh(weights)
 	}
-	return b, err
+	return s.put(id, b)
 }
 
 // close drops the rows.

@@ -57,30 +57,3 @@ func (b *base) codedLayout(f *feature.Fitted) (*record.Layout, *record.Windows) 
 	}
 	return l.Keyed(len(by.Order)), by
 }
-
-// series registers the block of a leaf of encoded rows of windows to be
-// re-created when it is opened.
-func (s *shuffle) series(leaf int, l *record.Leaf, e *Encoding) (*Encoded, error) {
-	out := &Encoded{}
-	if l.Rows > 0 {
-		var rows, windows int
-		look := func() (err error) {
-			rows, windows, err = l.Windows(out.Weight.Add) // it has not called Add if it had no memory
-			return err
-		}
-		if err := s.gate.Hold(look, func() error { return nil }); err != nil {
-			return nil, err
-		}
-		if rows != l.Rows { // a partition was longer in the first reading
-			return nil, ErrOtherRows
-		}
-		bytes := s.partedBytes(rows) + 4*int64(windows)
-		s.encoded.Add(bytes)
-		s.blocks.PutMade(BlockOf(leaf, false), rows, windows, bytes, func() (*block.Block, error) {
-			return s.remake(l.CodedBytes()+4*int64(windows), l.Series)
-		})
-		out.Rows = int64(windows)
-	}
-	out.Leaves = []int64{out.Rows}
-	return out, nil
-}

@@ -57,7 +57,7 @@ func Distribute(ctx context.Context, job *Job, red Reducer, workers int) (*Distr
 // Again ends the distribution when the query has been read once more: most rows were sent
 // to their owners as they were read.
 func (d *Distribution) Again(ctx context.Context) error {
-	if d.job.InPlace() {
+	if d.owners == nil {
 		return nil
 	}
 	return d.send(ctx)
@@ -110,7 +110,7 @@ func (t *finishTask) begin(w *Worker, p *Part) error {
 	p.ofNode(func(context.Context) (family.Message, error) {
 		f := &finished{}
 		f.buckets, f.short = w.rows.Finish()
-		w.due = w.job.InPlace()
+		w.due = true // in place they are where they belong
 		return f, nil
 	})
 	return nil

@@ -40,8 +40,8 @@ func (w *Worker) cut(p *Part, t *stepTask) (*reduce.Plan, error) {
 			leaf(s.Leaf, i, &s)
 		}
 		// The largest first, so that the last ones are small and goroutines end together; but
-		// leaf by leaf where blocks are re-created when they are opened.
-		if !w.blocks.Recreated() {
+		// leaf by leaf where blocks may lie in the file.
+		if !w.blocks.Spilled() {
 			slices.SortStableFunc(p.items, func(a, b *item) int { return b.size() - a.size() })
 		}
 		plan = reduce.NewPlan(owners)

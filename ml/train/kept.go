@@ -88,37 +88,28 @@ func (j *Job) DecodeEncoded(b []byte) (*Encoded, error) {
 // Dataset is a worker's part of a dataset after its training. It must be closed, or
 // taken over by another worker.
 type Dataset struct {
-	blocks *block.Blocks
-	rows   rows.Rows // what blocks are re-created from when they are opened
+	*block.Blocks
+	bytes  int64 // of the encoded rows
 	fitted *feature.Fitted
 	owners []int // of the leaves, by the training's numbers of workers; in place all are the worker's
 	place  bool
 }
 
 // Leave hands over the worker's blocks, charged to pool, which is the node's;
-// afterwards the worker can only be closed. Spilled blocks, and rows from which blocks
-// are re-created, are handed over too.
+// afterwards the worker can only be closed. Spilled blocks are handed over too.
 func (w *Worker) Leave(pool *mem.Pool) *Dataset {
-	if w.fitted == nil || w.plan == nil || w.rows == nil {
+	if w.fitted == nil || w.plan == nil {
 		return nil
 	}
-	d := &Dataset{blocks: w.blocks, rows: w.rows, fitted: w.fitted, owners: w.owners, place: w.job.InPlace()}
-	if len(d.rows.Stores()) == 0 && d.rows.Close() != nil {
-		return nil // the worker closes what is left
+	d := &Dataset{Blocks: w.blocks, bytes: w.rows.Usage().Encoded, fitted: w.fitted, owners: w.owners, place: w.job.InPlace()}
+	if w.taken != nil {
+		d.bytes = w.taken.bytes
 	}
 	w.mu.Lock()
-	w.blocks, w.rows, w.fitted = block.NewBlocks(block.Config{Pool: w.cfg.Pool, Temp: w.cfg.Temp}), nil, nil
+	w.blocks, w.fitted = block.NewBlocks(block.Config{Pool: w.cfg.Pool, Temp: w.cfg.Temp}), nil
 	w.mu.Unlock()
-	d.move(pool, true)
+	d.Move(pool, true)
 	return d
-}
-
-// move transfers its charges to another pool.
-func (d *Dataset) move(to *mem.Pool, idle bool) {
-	d.blocks.Move(to, idle)
-	for _, s := range d.rows.Stores() {
-		s.Move(to, idle)
-	}
 }
 
 // Take gives a worker the blocks of an earlier one, instead of rows. renumber maps a
@@ -127,9 +118,8 @@ func (w *Worker) Take(d *Dataset, renumber func(worker int) int) error {
 	if err := errors.Join(w.blocks.Close(), w.rows.Close()); err != nil {
 		return err
 	}
-	d.move(w.cfg.Pool, false)
-	d.rows.Until(w.cfg.Context) // its own ended with its training
-	w.blocks, w.rows, w.fitted, w.taken = d.blocks, d.rows, d.fitted, true
+	d.Move(w.cfg.Pool, false)
+	w.blocks, w.fitted, w.taken = d.Blocks, d.fitted, d
 	w.scores.blocks = w.blocks
 	owners := make([]int, len(d.owners))
 	for i, o := range d.owners {
@@ -148,27 +138,6 @@ func (w *Worker) Owners() []int {
 	}
 	return w.owners
 }
-
-// Bytes returns the memory that a dataset holds, all of it charged.
-func (d *Dataset) Bytes() int64 {
-	n := d.blocks.Bytes()
-	for _, s := range d.rows.Stores() {
-		n += s.Bytes()
-	}
-	return n
-}
-
-// OnDisk returns its bytes in files.
-func (d *Dataset) OnDisk() int64 {
-	n := d.blocks.OnDisk()
-	for _, s := range d.rows.Stores() {
-		n += s.OnDisk()
-	}
-	return n
-}
-
-// Close frees its memory and files.
-func (d *Dataset) Close() error { return errors.Join(d.blocks.Close(), d.rows.Close()) }
 
 // leave returns what the driver knows of the rows.
 func (r *runner) leave() *Encoded {

@@ -8,6 +8,7 @@ import (
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/ml/canon"
 	"github.com/tributarydb/tributary/ml/family"
+	"github.com/tributarydb/tributary/ml/rows"
 )
 
 // Usage is what a training has read, moved, written and held on one worker, in
@@ -37,8 +38,8 @@ func Total(list []Usage) (sum Usage) {
 func (t *usageTask) begin(w *Worker, p *Part) error {
 	p.ofNode(func(context.Context) (family.Message, error) {
 		u := w.rows.Usage()
-		if w.taken { // the rows are those of an earlier training
-			u.Reads, u.Moved = 0, 0
+		if w.taken != nil {
+			u = rows.Usage{Encoded: w.taken.bytes}
 		}
 		return &usages{[]Usage{{w.cfg.Self, w.read.Load(), u.Reads, u.Moved, u.Encoded, w.before, w.Spilled(), w.cfg.Pool.Peak()}}}, nil
 	})

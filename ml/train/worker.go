@@ -41,7 +41,7 @@ type Worker struct {
 	fitted *feature.Fitted
 	family family.Worker // made by the first step
 	last   *Part         // the last one begun
-	taken  bool          // the blocks are from another worker: see Take
+	taken  *Dataset      // of an earlier training: see Take
 
 	// for Usage
 	read    atomic.Int64
@@ -157,11 +157,7 @@ func (w *Worker) Close() error {
 		w.family = nil
 	}
 	w.ledger.close()
-	err := errors.Join(w.blocks.Close(), w.state.Close())
-	if w.rows != nil {
-		err = errors.Join(err, w.rows.Close())
-	}
-	return err
+	return errors.Join(w.blocks.Close(), w.state.Close(), w.rows.Close())
 }
 
 // Spilled returns the bytes that this job wrote to temporary files on this node.
