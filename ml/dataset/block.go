@@ -224,8 +224,7 @@ type Blocks struct {
 	acct  *mem.Account
 	full  bool // from now on to the file
 	items map[int]*stored
-	idle  []*made  // not in use, least recently used first
-	gate  mem.Gate // of made blocks in use
+	idle  []*mapping // not in use, least recently used first
 }
 
 type stored struct {
@@ -234,8 +233,7 @@ type stored struct {
 	hashes  int // likewise
 	more    int
 	unit    bool
-	disk    *extent
-	made    *made // instead
+	disk    *mapping
 }
 
 // NewBlocks makes an empty set.
@@ -272,7 +270,6 @@ func (s *Blocks) Evict() error {
 // evictAll moves the blocks in memory to the file. The lock is held.
 func (s *Blocks) evictAll() error {
 	s.full = true
-	s.dropIdle(0)
 	for _, it := range s.items {
 		if err := s.evict(it); err != nil {
 			return err
@@ -337,8 +334,6 @@ func (s *Blocks) Drop(id int) {
 func (s *Blocks) drop(id int) {
 	switch it := s.items[id]; {
 	case it == nil || it.disk != nil:
-	case it.made != nil:
-		s.forget(it.made)
 	default:
 		s.acct.Shrink(it.b.Bytes())
 	}
@@ -347,7 +342,7 @@ func (s *Blocks) drop(id int) {
 
 // evict moves a block to the file. Called with the lock held.
 func (s *Blocks) evict(it *stored) error {
-	if it.disk != nil || it.made != nil {
+	if it.disk != nil {
 		return nil
 	}
 	e, err := s.write(it)
@@ -377,7 +372,7 @@ func (s *Blocks) moved(it *stored, e extent) {
 	b := &it.b
 	s.cfg.Pool.AddSpilled(int64(e.len))
 	s.acct.Shrink(b.Bytes())
-	it.disk, it.windows, it.hashes, it.more, it.unit = &e, len(b.Windows), len(b.Hashes), len(b.More), b.Unit()
+	it.disk, it.windows, it.hashes, it.more, it.unit = &mapping{extent: e}, len(b.Windows), len(b.Hashes), len(b.More), b.Unit()
 	*b = Block{Rows: b.Rows, Dense: b.Dense, Codes: b.Codes, X32: narrowMark(b.X32), Length: b.Length}
 }
 
@@ -396,10 +391,6 @@ func (s *Blocks) End(id int) int {
 	switch it := s.items[id]; {
 	case it == nil:
 		return 0
-	case it.made != nil && it.made.windows > 0:
-		return it.made.windows
-	case it.made != nil:
-		return f64.Tiles(it.made.rows) * f64.Lanes
 	case it.b.Length > 0 && it.disk != nil:
 		return it.windows
 	case it.b.Length > 0:
@@ -418,16 +409,12 @@ func (s *Blocks) Open(id int) (b *Block, release func(), err error) {
 		s.mu.Unlock()
 		return nil, func() {}, nil
 	}
-	c, made, disk, windows, hashes, more, unit := it.b, it.made, it.disk, it.windows, it.hashes, it.more, it.unit // all may be evicted from here on
+	c, disk, windows, hashes, more, unit := it.b, it.disk, it.windows, it.hashes, it.more, it.unit // all may be evicted from here on
 	s.mu.Unlock()
-	switch {
-	case made != nil:
-		return s.open(made)
-	case disk == nil:
+	if disk == nil {
 		return &c, func() {}, nil
 	}
-	e := *disk
-	m, release, err := s.file.mapped(e)
+	m, release, err := s.mapped(disk)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -539,6 +526,7 @@ func (s *Blocks) Close() error {
 			}
 		}
 	}
+	s.unmap(0)
 	s.items, s.idle = nil, nil
 	s.acct.Close()
 	return s.file.Close()

@@ -43,7 +43,7 @@
 // A store whose rows can be read again (Config.Flow) drops those that it has no memory
 // for. They are encoded as they arrive the second time; a store with a CodedLayout
 // distributes the encoded rows, by the hashes of the raw rows, which it does not keep:
-// a leaf's block is re-created from these each time it is opened.
+// a leaf's block is made of these.
 //
 // Everything held is charged to the job's pool. What does not fit is spilled to
 // temporary files, which are unlinked once they are open.

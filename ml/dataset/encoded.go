@@ -210,17 +210,6 @@ func (l *Leaf) CodedBytes() int64 {
 	return BlockBytes(l.Rows, c.dense, c.codes, c.narrow)
 }
 
-// Weights calls f with the weights of the encoded rows; see Block.
-func (l *Leaf) Weights(weights []float64, f func(w float64)) error {
-	if weights == nil && !l.store.layout.coded.weighted {
-		for range l.Rows {
-			f(1)
-		}
-		return nil
-	}
-	return l.each(func(rec []byte) { f(l.store.layout.weight(rec, weights)) })
-}
-
 // Block makes the block of the encoded rows. The block is paid for; weights are those
 // of labels where rows have none of their own, nil for 1.
 func (l *Leaf) Block(weights []float64) (*Block, error) {

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"math/rand/v2"
 	"slices"
-	"sync"
-	"sync/atomic"
 	"testing"
 
 	"github.com/apache/arrow/go/v15/arrow"
@@ -167,16 +165,6 @@ func TestEncodedLeaves(t *testing.T) {
 			}
 			shuffled.Order(5, weighted)
 			sameBlock(t, shuffled, want)
-			var w float64
-			if err := ls[1].Weights(weights, func(x float64) { w += x }); err != nil {
-				t.Fatal(err)
-			}
-			for _, x := range want.W {
-				w -= x
-			}
-			if w != 0 {
-				t.Errorf("leaf %d: the weights are off by %v", k, w)
-			}
 		}
 		if seen != rows {
 			t.Errorf("%d rows, not %d", seen, rows)
@@ -194,74 +182,5 @@ func sameBlock(t *testing.T, got, want *Block) {
 	if !slices.Equal(got.X32, want.X32) || !slices.Equal(got.X64, want.X64) || !slices.Equal(got.Code, want.Code) ||
 		!slices.Equal(got.Y, want.Y) || !slices.Equal(got.W, want.W) {
 		t.Error("another block")
-	}
-}
-
-// TestMadeBlocks opens blocks that are made on demand from several goroutines, with memory for two:
-// each goroutine gets its block, blocks opened one after the other are made once, and one that is
-// too large fails.
-func TestMadeBlocks(t *testing.T) {
-	const rows = 4000
-	size := BlockBytes(rows, 2, 0, false)
-	pool := mem.NewPool("t", 5*size/2)
-	s := NewBlocks(Config{Pool: pool, Temp: t.TempDir()})
-	var made atomic.Int64
-	for id := range 6 {
-		s.PutMade(id, rows, 0, size, func() (*Block, error) {
-			made.Add(1)
-			b := NewBlock(rows, 2, 0, false)
-			b.Y[0] = float64(id)
-			return b, nil
-		})
-	}
-	for range 5 { // one after the other
-		for id := range 2 {
-			b, release, err := s.Open(id)
-			if err != nil || b.Y[0] != float64(id) || s.End(id) != rows {
-				t.Fatal(err)
-			}
-			release()
-		}
-	}
-	if made.Load() != 2 {
-		t.Errorf("%d blocks were made", made.Load())
-	}
-	var wg sync.WaitGroup
-	for k := range 4 {
-		wg.Go(func() {
-			r := rand.New(rand.NewPCG(uint64(k), 1))
-			for range 200 {
-				id := r.IntN(6)
-				b, release, err := s.Open(id)
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				if b.Y[0] != float64(id) {
-					t.Errorf("block %d is %v", id, b.Y[0])
-				}
-				release()
-			}
-		})
-	}
-	wg.Wait()
-	tries := 0
-	s.PutMade(1, rows, 0, size, func() (*Block, error) { // there is memory for its rows only if idle blocks are released
-		if tries++; s.acct.Used() > size {
-			return nil, errDamaged()
-		}
-		return NewBlock(rows, 2, 0, false), nil
-	})
-	if _, release, err := s.Open(1); err != nil || tries != 2 {
-		t.Errorf("after %d tries: %v", tries, err)
-	} else {
-		release()
-	}
-	s.PutMade(0, rows, 0, 3*size, func() (*Block, error) { return NewBlock(rows, 2, 0, false), nil })
-	if _, _, err := s.Open(0); err == nil {
-		t.Error("a block that is larger than memory was opened")
-	}
-	if err := s.Close(); err != nil || pool.Used() != 0 {
-		t.Errorf("%v, %d bytes", err, pool.Used())
 	}
 }

@@ -62,18 +62,3 @@ func (l *Leaf) Series() (*Block, error) {
 	b.Windows, b.Length = rows.first, l.store.cfg.Windows.Length
 	return b, nil
 }
-
-// Windows calls f with the weight of each window of the encoded rows, and returns how many
-// rows they have: fewer than the leaf where the query gave other rows than before.
-func (l *Leaf) Windows(f func(w float64)) (rows, windows int, err error) {
-	v, err := l.Open()
-	if err != nil {
-		return 0, 0, err
-	}
-	defer v.Close()
-	part, _ := v.Split()
-	for _, first := range part.first {
-		f(l.store.layout.weight(part.rec(int(first)+l.store.cfg.Windows.Length-1), nil))
-	}
-	return part.Rows, len(part.first), nil
-}

@@ -181,21 +181,6 @@ func (s *Store) Close() error {
 	return s.file.Close()
 }
 
-// Move charges another pool of the node for the rows from now on, as Blocks.Move does.
-func (s *Store) Move(to *mem.Pool, idle bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.cfg.Pool = to
-	s.acct.Move(to, !idle)
-}
-
-// Bytes returns what is charged for the rows.
-func (s *Store) Bytes() int64 {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.acct.Used()
-}
-
 // OnDisk is the size of the file that rows went to.
 func (s *Store) OnDisk() int64 { return s.file.bytes() }
 

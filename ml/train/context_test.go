@@ -3,71 +3,52 @@ package train
 import (
 	"context"
 	"errors"
-	"io"
 	"testing"
 
 	"github.com/tributarydb/tributary/exec/mem"
 )
 
-// ending ends a job at its first checkpoint.
-type ending struct{ end func() }
-
-func (e *ending) Save(context.Context, int, func(io.Writer) error) error {
-	e.end()
-	return nil
-}
-
 // TestWorkerEnds: work that is not started by a call with a context ends with the context of the
-// job: blocks made on demand, rows read a second time, rows being sent.
+// job: rows read a second time, rows being sent.
 func TestWorkerEnds(t *testing.T) {
 	tb := mixed(110000, 2, 3)
 	all := batches(tb)
 	type key struct{}
-	for name, limit := range map[string]int64{"blocks made of rows": 8 << 20, "rows that flow by": 5 << 20} {
-		again, workers := limit == 5<<20, 1+int(5<<20/limit)
-		t.Run(name, func(t *testing.T) {
-			job := mustJob(t, "mlp", "y", tb, "hidden_units", int64(3), "max_iterations", int64(3), "batch_size", int64(5000), "checkpoint_every", int64(1))
-			ctx, cancel := context.WithCancel(context.WithValue(context.Background(), key{}, true))
-			defer cancel()
-			l := &Local{}
-			for range workers {
-				w, err := NewWorker(job, WorkerConfig{Context: ctx, Pool: mem.NewPool("node", limit), Temp: t.TempDir(), Threads: 1, Rescan: again,
-					Send: func(ctx context.Context, to int, rows []byte) error {
-						if ctx.Value(key{}) == nil {
-							t.Error("rows are sent without the context of the job")
-						}
-						return l.Workers[to].PutRows(rows)
-					}})
-				if err != nil {
-					t.Fatal(err)
+	job := mustJob(t, "mlp", "y", tb, "hidden_units", int64(3), "max_iterations", int64(3), "batch_size", int64(5000), "checkpoint_every", int64(1))
+	ctx, cancel := context.WithCancel(context.WithValue(context.Background(), key{}, true))
+	defer cancel()
+	l := &Local{}
+	for range 2 {
+		w, err := NewWorker(job, WorkerConfig{Context: ctx, Pool: mem.NewPool("node", 5<<20), Temp: t.TempDir(), Threads: 1, Rescan: true,
+			Send: func(ctx context.Context, to int, rows []byte) error {
+				if ctx.Value(key{}) == nil {
+					t.Error("rows are sent without the context of the job")
 				}
-				l.Workers = append(l.Workers, w)
-			}
-			defer l.Close()
-			s := &source{rows: all, l: l}
-			if err := s.read(context.Background()); err != nil {
-				t.Fatal(err)
-			}
-			rows, err := l.Distribute(context.Background())
-			if err != nil || l.Rescan != again {
-				t.Fatal(err, l.Rescan)
-			}
-			in := Input{Job: job, Rows: rows, Save: &ending{cancel}}
-			if again {
-				in.Rescan = func(ctx context.Context) error {
-					if err := s.read(ctx); err != nil {
-						return err
-					}
-					cancel()
-					return s.read(ctx)
-				}
-			}
-			if _, err := Run(context.Background(), in, l); !errors.Is(err, context.Canceled) {
-				t.Errorf("the job has ended on its node: %v", err)
-			}
-			if !again && !l.Workers[0].later.Load() {
-				t.Error("no block was made of rows")
-			}
-		})
+				return l.Workers[to].PutRows(rows)
+			}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		l.Workers = append(l.Workers, w)
+	}
+	defer l.Close()
+	s := &source{rows: all, l: l}
+	if err := s.read(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	rows, err := l.Distribute(context.Background())
+	if err != nil || !l.Rescan {
+		t.Fatal(err, l.Rescan)
+	}
+	in := Input{Job: job, Rows: rows}
+	in.Rescan = func(ctx context.Context) error {
+		if err := s.read(ctx); err != nil {
+			return err
+		}
+		cancel()
+		return s.read(ctx)
+	}
+	if _, err := Run(context.Background(), in, l); !errors.Is(err, context.Canceled) {
+		t.Errorf("the job has ended on its node: %v", err)
 	}
 }

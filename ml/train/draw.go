@@ -94,7 +94,7 @@ func (w *Worker) count(t *copiesTask) leafFunc {
 			return w.in.countLeaf(leaf, t.rows)
 		}
 		var c *dataset.Copies
-		return c, w.withLeaf(ctx, leaf, 0, func(_ *dataset.Leaf, v *dataset.View) error {
+		return c, w.withLeaf(ctx, leaf, func(_ *dataset.Leaf, v *dataset.View) error {
 			c = v.Count(t.rows, w.self)
 			return nil
 		})

@@ -384,12 +384,7 @@ func (n *intake) encodeBlock(leaf int, b *dataset.Block, taken *feature.Taken, p
 			s.addWeights(b)
 		}
 		id := blockOf(family.Rows{Leaf: leaf, Held: i == 1})
-		b, err := n.w.part(b)
-		if err != nil {
-			return nil, err
-		}
-		n.w.encoded.Add(b.Bytes())
-		if err := n.w.blocks.Put(id, b); err != nil {
+		if err := n.w.keep(id, b); err != nil {
 			return nil, err
 		}
 	}

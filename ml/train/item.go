@@ -40,7 +40,7 @@ func (w *Worker) cut(p *Part, t *stepTask) (*reduce.Plan, error) {
 			leaf(s.Leaf, i, &s)
 		}
 		// The largest first, so that the last ones are small and goroutines end together; but
-		// leaf by leaf where a block may have to be re-created each time it is opened.
+		// leaf by leaf where blocks may lie in the file.
 		if !w.flow.on {
 			slices.SortStableFunc(p.items, func(a, b *item) int { return b.size() - a.size() })
 		}

@@ -1,8 +1,6 @@
 package train
 
 import (
-	"errors"
-
 	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/ml/canon"
 	"github.com/tributarydb/tributary/ml/dataset"
@@ -89,51 +87,24 @@ func (j *Job) DecodeEncoded(b []byte) (*Encoded, error) {
 // taken over by another worker.
 type Dataset struct {
 	blocks *dataset.Blocks
-	maker  *Worker // re-creates blocks from rows when they are opened; nil where blocks are kept
-	block  int64   // bytes of the encoded rows
+	block  int64 // bytes of the encoded rows
 	fitted *feature.Fitted
 	owners []int // of the leaves, by the training's numbers of workers; in place all are the worker's
 	place  bool
 }
 
 // Leave hands over the worker's blocks, charged to pool, which is the node's;
-// afterwards the worker can only be closed. Spilled blocks, and rows from which blocks
-// are re-created, are handed over too.
+// afterwards the worker can only be closed. Spilled blocks are handed over too.
 func (w *Worker) Leave(pool *mem.Pool) *Dataset {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.fitted == nil || w.plan == nil || w.left {
+	if w.fitted == nil || w.plan == nil {
 		return nil
 	}
-	d := &Dataset{blocks: w.blocks, maker: w.maker, fitted: w.fitted, owners: w.owners, place: w.job.InPlace(), block: w.encoded.Load()}
-	if d.maker == nil && (w.later.Load() || w.flow.coded != nil) {
-		d.maker, w.left = w, true
-		// Nothing else is needed any more.
-		w.cfg.Send, w.last, w.scored, w.in, w.flow.stats, w.flow.seen, w.flow.counted = nil, nil, nil, nil, nil, nil, nil
-	} else {
-		w.blocks, w.maker, w.fitted = dataset.NewBlocks(w.dataset), nil, nil
-	}
-	d.move(pool, true)
+	d := &Dataset{blocks: w.blocks, fitted: w.fitted, owners: w.owners, place: w.job.InPlace(), block: w.encoded.Load()}
+	w.blocks, w.fitted = dataset.NewBlocks(w.dataset), nil
+	d.blocks.Move(pool, true)
 	return d
-}
-
-// move transfers its charges to another pool.
-func (d *Dataset) move(to *mem.Pool, idle bool) {
-	d.blocks.Move(to, idle)
-	for _, s := range d.stores() {
-		s.Move(to, idle)
-	}
-}
-
-// stores returns the stores of the rows from which blocks are re-created.
-func (d *Dataset) stores() []*dataset.Store {
-	switch {
-	case d.maker == nil:
-		return nil
-	case d.maker.flow.coded != nil:
-		return d.maker.flow.coded
-	}
-	return []*dataset.Store{d.maker.store}
 }
 
 // Take gives a worker the blocks of an earlier one, instead of rows. renumber maps a
@@ -149,11 +120,8 @@ func (w *Worker) Take(d *Dataset, workers, self int, renumber func(worker int) i
 	if err := w.store.Close(); err != nil {
 		return err
 	}
-	d.move(w.cfg.Pool, false)
-	if d.maker != nil { // its context ended with its training
-		d.maker.cfg.Context = w.cfg.Context
-	}
-	w.in, w.blocks, w.maker, w.fitted, w.taken = nil, d.blocks, d.maker, d.fitted, true
+	d.blocks.Move(w.cfg.Pool, false)
+	w.in, w.blocks, w.fitted, w.taken = nil, d.blocks, d.fitted, true
 	w.self, w.nodes = self, reduce.NewPlan(nodes)
 	w.encoded.Store(d.block)
 	owners := make([]int, len(d.owners))
@@ -175,31 +143,13 @@ func (w *Worker) Owners() []int {
 }
 
 // Bytes returns the memory that a dataset holds, all of it charged.
-func (d *Dataset) Bytes() int64 {
-	n := d.blocks.Bytes()
-	for _, s := range d.stores() {
-		n += s.Bytes()
-	}
-	return n
-}
+func (d *Dataset) Bytes() int64 { return d.blocks.Bytes() }
 
 // OnDisk returns its bytes in files.
-func (d *Dataset) OnDisk() int64 {
-	n := d.blocks.OnDisk()
-	for _, s := range d.stores() {
-		n += s.OnDisk()
-	}
-	return n
-}
+func (d *Dataset) OnDisk() int64 { return d.blocks.OnDisk() }
 
 // Close frees its memory and files.
-func (d *Dataset) Close() error {
-	err := d.blocks.Close()
-	for _, s := range d.stores() {
-		err = errors.Join(err, s.Close())
-	}
-	return err
-}
+func (d *Dataset) Close() error { return d.blocks.Close() }
 
 // leave returns what the driver knows of the rows.
 func (r *runner) leave() *Encoded {

@@ -16,9 +16,8 @@ import (
 
 // Rows that there is no memory for are not spilled and read three times: statistics are
 // taken as they arrive, the query is read a second time (a rescan), and then the rows
-// are encoded, which is all that is ever written. Rows in place become blocks. Others
-// are distributed encoded, and a leaf's block is re-created from these each time it is
-// opened. This is for jobs whose statistics do not depend on order, so that it does not
+// are encoded, which is what is written. Rows in place become blocks. Others
+// are distributed encoded, and a leaf's block is made of these. This is for jobs whose statistics do not depend on order, so that it does not
 // matter if the second reading produces a row on another node.
 
 // Statistics are of the rows that are not held out, and which these are depends on how
@@ -509,63 +508,64 @@ func (w *Worker) rescanned() (*encodedRows, error) {
 	return f.made, w.store.Close()
 }
 
-// encodeCoded registers the blocks of a leaf of encoded rows to be re-created when they
-// are opened.
+// encodeCoded makes the blocks of a leaf of encoded rows.
 func (w *Worker) encodeCoded(ctx context.Context, leaf int, t *encodeTask) (*encodedRows, error) {
-	s := &encodedRows{}
+	var s *encodedRows
 	from, to := dataset.LeafBuckets(leaf, w.plan.Leaves())
 	for i, store := range w.flow.coded {
-		var l *dataset.Leaf
-		open := func() (err error) {
-			l, err = store.MakeLeaf(ctx, from, to)
-			return err
-		}
-		if err := w.gate.Hold(open, func() error { return nil }); err != nil {
-			return nil, err
-		}
-		if w.job.windows != nil {
-			return w.encodeSeries(leaf, l, t)
-		}
-		if i == 1 {
-			s.held = int64(l.Rows)
-		} else if s.rows = int64(l.Rows); l.Rows > 0 {
-			if err := l.Weights(t.classWeights, s.weight.Add); err != nil {
-				return nil, err
+		err := w.withRoom(ctx, func() error {
+			l, err := store.MakeLeaf(ctx, from, to)
+			if err != nil {
+				return err
 			}
-		}
-		if l.Rows > 0 {
-			bytes := w.partedBytes(l.Rows)
-			w.encoded.Add(bytes)
-			w.blocks.PutMade(2*leaf+i, l.Rows, 0, bytes, func() (*dataset.Block, error) { return w.make(l, t, 0) })
+			defer l.Free()
+			if i == 0 {
+				s = &encodedRows{} // of this try
+			}
+			return w.encodeStored(2*leaf+i, l, t, s)
+		})
+		if err != nil {
+			return nil, err
 		}
 	}
 	s.leaves = []int64{s.rows}
 	return s, nil
 }
 
-// make re-creates the block of a leaf of encoded rows, which is charged already, with
-// so many windows.
-func (w *Worker) make(l *dataset.Leaf, t *encodeTask, windows int) (*dataset.Block, error) {
+// encodeStored makes block id of a leaf of encoded rows.
+func (w *Worker) encodeStored(id int, l *dataset.Leaf, t *encodeTask, s *encodedRows) error {
+	if l.Rows == 0 {
+		return nil
+	}
+	bytes := l.CodedBytes()
+	if err := w.blocks.Reserve(bytes); err != nil {
+		return err
+	}
 	made := func() (*dataset.Block, error) { return l.Block(t.classWeights) }
 	if w.job.windows != nil {
 		made = l.Series
 	}
-	if w.job.targets == nil {
-		return made()
-	}
-	bytes := l.CodedBytes() + 4*int64(windows)
-	if err := w.blocks.Reserve(bytes); err != nil {
-		return nil, err
-	}
 	b, err := made()
+	if err == nil && b.Rows != l.Rows { // a partition was longer in the first reading
+		err = ErrOtherRows
+	}
+	if err == nil {
+		err = w.blocks.Reserve(b.Bytes() - bytes) // the windows
+	}
 	if err != nil {
 		w.blocks.Unreserve(bytes)
-		return nil, err
+		return err
 	}
-	if b, err = w.part(b); err == nil {
-		w.blocks.Unreserve(b.Bytes()) // it was charged before
+	_, weights := b.Targets()
+	if id%2 == 1 {
+		s.held = int64(len(weights))
+		return w.keep(id, b)
 	}
-	return b, err
+	s.rows = int64(len(weights))
+	for _, x := range weights {
+		s.weight.Add(x)
+	}
+	return w.keep(id, b)
 }
 
 // rescan reads the query again where the workers do not hold its rows. It fails where

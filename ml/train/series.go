@@ -89,28 +89,3 @@ func (w *Worker) codedLayout(f *feature.Fitted) (*dataset.Layout, *dataset.Windo
 	}
 	return l.Keyed(len(by.Order)), by
 }
-
-// encodeSeries registers the block of a leaf of encoded rows of windows to be
-// re-created when it is opened.
-func (w *Worker) encodeSeries(leaf int, l *dataset.Leaf, t *encodeTask) (*encodedRows, error) {
-	s := &encodedRows{}
-	if l.Rows > 0 {
-		var rows, windows int
-		look := func() (err error) {
-			rows, windows, err = l.Windows(s.weight.Add) // it has not called Add if it had no memory
-			return err
-		}
-		if err := w.gate.Hold(look, func() error { return nil }); err != nil {
-			return nil, err
-		}
-		if rows != l.Rows { // a partition was longer in the first reading
-			return nil, ErrOtherRows
-		}
-		bytes := w.partedBytes(rows) + 4*int64(windows)
-		w.encoded.Add(bytes)
-		w.blocks.PutMade(2*leaf, rows, windows, bytes, func() (*dataset.Block, error) { return w.make(l, t, windows) })
-		s.rows = int64(windows)
-	}
-	s.leaves = []int64{s.rows}
-	return s, nil
-}

@@ -19,8 +19,7 @@ import (
 // WorkerConfig is a node's configuration of its part of a job.
 type WorkerConfig struct {
 	// Context ends when the job ends on this node. It is for work without a caller's
-	// context: blocks that are re-created when they are opened, rows that are not kept;
-	// nil: never.
+	// context: rows that are not kept; nil: never.
 	Context context.Context
 	Pool    *mem.Pool // of the job on this node
 	Temp    string    // directory of temporary files
@@ -69,10 +68,7 @@ type Worker struct {
 	needed   int64         // bytes charged for passes and partials
 	last     *Part         // the last one begun
 	closed   bool
-	taken    bool        // the blocks are from another worker: see Take
-	maker    *Worker     // the worker that re-creates blocks from rows; nil for this one
-	left     bool        // the blocks have been handed over: see Leave
-	later    atomic.Bool // blocks are re-created from spilled rows
+	taken    bool // the blocks are from another worker: see Take
 
 	// for Usage
 	read, moved, encoded atomic.Int64
@@ -153,10 +149,7 @@ func (w *Worker) forget() error {
 	}
 	clear(w.unfitted)
 	w.acct.Close()
-	if w.left {
-		return w.state.Close()
-	}
-	return errors.Join((&Dataset{blocks: w.blocks, maker: w.maker}).Close(), w.state.Close())
+	return errors.Join(w.blocks.Close(), w.state.Close())
 }
 
 // Job returns the worker's job.
@@ -303,11 +296,7 @@ func (w *Worker) Close() error {
 	w.closed = true
 	w.inbox.Close()
 	w.mu.Unlock()
-	err := w.forget()
-	if w.left {
-		return err
-	}
-	return errors.Join(err, w.store.Close(), w.flow.close())
+	return errors.Join(w.forget(), w.store.Close(), w.flow.close())
 }
 
 // Spilled returns the bytes that this job wrote to temporary files on this node.
@@ -335,7 +324,7 @@ func (w *Worker) fit(t *fitTask) (leafFunc, error) {
 			return w.in.fit(ctx, leaf, d)
 		}
 		var st *feature.Stats
-		return st, w.withLeaf(ctx, leaf, 0, func(l *dataset.Leaf, v *dataset.View) (err error) {
+		return st, w.withLeaf(ctx, leaf, func(l *dataset.Leaf, v *dataset.View) (err error) {
 			if err = l.Draw(d, v); err == nil {
 				st, err = w.collect(ctx, leaf, t.spec, v)
 			}
@@ -438,31 +427,57 @@ func (w *Worker) MakeRoom() error {
 }
 
 // withLeaf calls f with a leaf and its rows, as many leaves at once as there is memory
-// for. lent bytes are charged already; f takes them over.
-func (w *Worker) withLeaf(ctx context.Context, leaf int, lent int64, f func(l *dataset.Leaf, v *dataset.View) error) error {
+// for.
+func (w *Worker) withLeaf(ctx context.Context, leaf int, f func(l *dataset.Leaf, v *dataset.View) error) error {
 	var l *dataset.Leaf
 	var v *dataset.View
-	open := func() (err error) {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		if l, err = w.leaf(ctx, leaf); err == nil {
-			v, err = l.OpenWithin(lent)
-		}
-		return err
-	}
 	return w.gate.Hold(func() error {
-		err := open()
-		if err != nil && ctx.Err() == nil {
-			if err = w.MakeRoom(); err == nil {
-				err = open()
-			}
-		}
-		return err
+		return w.twice(ctx, func() (err error) {
+			l, v, err = w.openLeaf(ctx, leaf)
+			return err
+		})
 	}, func() error {
 		defer v.Close()
 		return f(l, v)
 	})
+}
+
+// openLeaf returns a leaf and its rows, which must be closed.
+func (w *Worker) openLeaf(ctx context.Context, leaf int) (*dataset.Leaf, *dataset.View, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, nil, err
+	}
+	l, err := w.leaf(ctx, leaf)
+	if err != nil {
+		return nil, nil, err
+	}
+	v, err := l.Open()
+	return l, v, err
+}
+
+// twice calls f, which takes memory, and gives it back where it fails: again with more room
+// if there was too little.
+func (w *Worker) twice(ctx context.Context, f func() error) error {
+	err := f()
+	if pgerr.Is(err, pgerr.OutOfMemory) && ctx.Err() == nil {
+		if err = w.MakeRoom(); err == nil {
+			err = f()
+		}
+	}
+	return err
+}
+
+// withRoom calls f likewise, and where there is memory for one goroutine alone, once more
+// when others have finished.
+func (w *Worker) withRoom(ctx context.Context, f func() error) error {
+	var failed error // for another reason
+	return w.gate.Hold(func() error {
+		err := w.twice(ctx, f)
+		if err != nil && !pgerr.Is(err, pgerr.OutOfMemory) {
+			failed, err = err, nil
+		}
+		return err
+	}, func() error { return failed })
 }
 
 // encodeRows encodes the leaves' blocks.
@@ -481,13 +496,18 @@ func (w *Worker) encodeRows(t *encodeTask) (leafFunc, error) {
 		if err != nil {
 			return nil, err
 		}
-		if left.Add(-1) == 0 && !t.reencode && w.flow.out == nil && !w.later.Load() { // the rows are no longer needed
+		if left.Add(-1) > 0 {
+			return s, nil
+		}
+		err = w.flow.close()
+		if !t.reencode { // the rows are no longer needed
 			if w.in != nil {
 				w.in.close()
 			}
-			if err := w.store.Close(); err != nil {
-				return nil, err
-			}
+			err = errors.Join(err, w.store.Close())
+		}
+		if err != nil {
+			return nil, err
 		}
 		return s, nil
 	}, nil
@@ -503,19 +523,19 @@ func (w *Worker) encodeLeaf(ctx context.Context, leaf int, spec *feature.Spec, p
 		return w.encodeCoded(ctx, leaf, p)
 	}
 	var s *encodedRows
-	later := false
-	err := w.withLeaf(ctx, leaf, 0, func(l *dataset.Leaf, v *dataset.View) (err error) {
-		if later = l.InFile() && !w.job.InPlace(); later {
-			s, err = w.encodeLater(leaf, spec, p, v)
-		} else {
-			s, err = w.encodeView(leaf, spec, p, v, w.takeUnfitted(leaf))
+	err := w.withRoom(ctx, func() error {
+		_, v, err := w.openLeaf(ctx, leaf)
+		if err != nil {
+			return err
 		}
+		defer v.Close()
+		s, err = w.encodeView(leaf, spec, p, v, w.takeUnfitted(leaf))
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	if !p.reencode && !later {
+	if !p.reencode {
 		w.mu.Lock()
 		w.rows[leaf].Free()
 		delete(w.rows, leaf)
@@ -547,18 +567,32 @@ func (w *Worker) encodeView(leaf int, spec *feature.Spec, p *encodeTask, v *data
 				s.weight.Add(x)
 			}
 		}
-		if err = w.order(b, part); err != nil {
+		if err := w.order(b, part); err != nil {
+			w.blocks.Unreserve(b.Bytes())
 			return nil, err
 		}
-		if b, err = w.part(b); err != nil {
-			return nil, err
-		}
-		w.encoded.Add(b.Bytes())
-		if err := w.blocks.Put(2*leaf+i, b); err != nil {
+		if err := w.keep(2*leaf+i, b); err != nil {
 			return nil, err
 		}
 	}
 	return s, nil
+}
+
+// keep keeps a block, which is charged, without the further targets, and releases its
+// bytes if it cannot.
+func (w *Worker) keep(id int, b *dataset.Block) error {
+	bytes := b.Bytes()
+	p, err := w.part(b)
+	if err == nil {
+		bytes = p.Bytes()
+		err = w.blocks.Put(id, p)
+	}
+	if err != nil {
+		w.blocks.Unreserve(bytes)
+		return err
+	}
+	w.encoded.Add(bytes)
+	return nil
 }
 
 // order sorts the rows of a leaf's block, made from a view, where they have an order:
@@ -593,12 +627,6 @@ func (w *Worker) encode(spec *feature.Spec, p *encodeTask, part *dataset.View, d
 			return nil, err
 		}
 	}
-	return w.encodePaid(spec, p, part, d, i), nil
-}
-
-// encodePaid is encode for a block that is charged already.
-func (w *Worker) encodePaid(spec *feature.Spec, p *encodeTask, part *dataset.View, d *unfitted, i int) (b *dataset.Block) {
-	f := p.fitted
 	if d != nil {
 		b = f.Finish(spec, [...]*feature.UnfittedBlock{d.Train, d.Held}[i], part, p.classWeights)
 	} else {
@@ -607,7 +635,7 @@ func (w *Worker) encodePaid(spec *feature.Spec, p *encodeTask, part *dataset.Vie
 	if ws := w.job.windows; ws != nil {
 		b.Windows, b.Length = part.Windows(), ws.Length
 	}
-	return b
+	return b, nil
 }
 
 // predictor decodes a predictor of the job's model, or that of one of several targets.
