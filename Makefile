@@ -3,11 +3,13 @@ export GOFLAGS = -mod=readonly -buildvcs=false -trimpath
 
 .PHONY: build test release snapshot man clean
 
-build: ## the program, for this machine
+build: ## the program, for this machine, and the benchmarks' beside it
 	CGO_ENABLED=0 go build ./cmd/tributary
+	CGO_ENABLED=0 go -C tools build -o ../tributary-bench ./bench
 
 test: ## all tests
 	go test ./...
+	go -C tools test ./...
 
 release: ## archives, packages, image, checksums for all platforms, in dist
 	go -C packaging run ./release

@@ -4,7 +4,6 @@ go 1.26.2
 
 require (
 	github.com/RoaringBitmap/roaring v1.9.4
-	github.com/anishathalye/porcupine v1.3.1
 	github.com/apache/arrow/go/v15 v15.0.2
 	github.com/cockroachdb/datadriven v1.0.3
 	github.com/dlclark/regexp2 v1.12.0
@@ -16,7 +15,6 @@ require (
 	github.com/mmcloughlin/avo v0.5.0
 	github.com/multigres/multigres v0.1.0
 	github.com/pierrec/lz4/v4 v4.1.18
-	github.com/pingcap/go-tpc v1.0.5
 	github.com/prometheus/client_golang v1.25.0
 	github.com/reeflective/readline v1.3.0
 	github.com/rivo/uniseg v0.4.7
@@ -51,6 +49,7 @@ require (
 	github.com/google/flatbuffers v23.5.26+incompatible // indirect
 	github.com/hashicorp/go-immutable-radix v1.3.1 // indirect
 	github.com/hashicorp/go-metrics v0.5.4 // indirect
+	github.com/hashicorp/go-uuid v1.0.1 // indirect
 	github.com/hashicorp/golang-lru v1.0.2 // indirect
 	github.com/jackc/pgpassfile v1.0.0 // indirect
 	github.com/jackc/pgservicefile v0.0.0-20240606120523-5a60cdf6a761 // indirect

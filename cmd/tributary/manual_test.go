@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tributarydb/tributary/cmd/bench"
 	"github.com/tributarydb/tributary/cmd/shell"
 	"github.com/tributarydb/tributary/internal/manual"
 )
@@ -33,7 +32,7 @@ var resultTable = regexp.MustCompile(`(?m)^ +model +\|.*\n-+\+.*\n(?: .*\n)*\(1 
 // The working directory has the repository's cmd, and takes files that examples write.
 func TestManualExamples(t *testing.T) {
 	root := manual.Root(t)
-	dsn, stop, err := benchNode(t.Context(), bench.NodeOptions{Data: t.TempDir()})
+	dsn, stop, err := testNode(t.Context(), shell.EngineOptions{Data: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}

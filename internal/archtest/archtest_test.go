@@ -7,9 +7,11 @@ import (
 	"go/token"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -61,7 +63,7 @@ func layerOf(path string) (layer, within int, ok bool) {
 }
 
 func TestImportOrder(t *testing.T) {
-	eachFile(t, func(path string, f *ast.File, _ *token.FileSet) {
+	eachFile(t, func(path string, f *ast.File) {
 		dir := filepath.ToSlash(filepath.Dir(path))
 		layer, within, ok := layerOf(dir)
 		if !ok || strings.HasSuffix(path, "_test.go") {
@@ -95,7 +97,7 @@ func TestImportOrder(t *testing.T) {
 // directly or through other packages: they work on bound expressions only.
 func TestNoParserBelow(t *testing.T) {
 	imports := map[string][]string{}
-	eachFile(t, func(path string, f *ast.File, _ *token.FileSet) {
+	eachFile(t, func(path string, f *ast.File) {
 		if strings.HasSuffix(path, "_test.go") {
 			return
 		}
@@ -126,7 +128,7 @@ func TestNoParserBelow(t *testing.T) {
 
 func TestEveryPackageHasDoc(t *testing.T) {
 	dirs := map[string]bool{}
-	eachFile(t, func(path string, _ *ast.File, _ *token.FileSet) {
+	eachFile(t, func(path string, _ *ast.File) {
 		if !strings.HasSuffix(path, "_test.go") {
 			dirs[filepath.Dir(path)] = true
 		}
@@ -139,11 +141,11 @@ func TestEveryPackageHasDoc(t *testing.T) {
 }
 
 func TestFileLength(t *testing.T) {
-	eachFile(t, func(path string, f *ast.File, fset *token.FileSet) {
+	eachFile(t, func(path string, f *ast.File) {
 		if ast.IsGenerated(f) {
 			return
 		}
-		if n := fset.File(f.Pos()).LineCount(); n > 801 {
+		if n := linesOf(f); n > 801 {
 			t.Errorf("%s has %d lines; 800 is the limit", path, n)
 		}
 	})
@@ -163,9 +165,9 @@ var longPackages = map[string]string{
 // divided, or says in longPackages why not.
 func TestPackageLength(t *testing.T) {
 	lines := map[string]int{}
-	eachFile(t, func(path string, f *ast.File, fset *token.FileSet) {
+	eachFile(t, func(path string, f *ast.File) {
 		if !ast.IsGenerated(f) && !strings.HasSuffix(path, "_test.go") {
-			lines[filepath.ToSlash(filepath.Dir(path))] += fset.File(f.Pos()).LineCount()
+			lines[filepath.ToSlash(filepath.Dir(path))] += linesOf(f)
 		}
 	})
 	for dir, n := range lines {
@@ -180,7 +182,7 @@ func TestPackageLength(t *testing.T) {
 var pure = []string{"planner/", "ml/objective", "ml/optim", "ml/reduce", "ml/metric", "cluster/sched", "cluster/place", "sql/catalog"}
 
 func TestPurePackages(t *testing.T) {
-	eachFile(t, func(path string, f *ast.File, fset *token.FileSet) {
+	eachFile(t, func(path string, f *ast.File) {
 		p := filepath.ToSlash(path)
 		if strings.HasSuffix(p, "_test.go") || !slices.ContainsFunc(pure, func(s string) bool { return strings.HasPrefix(p, s) }) {
 			return
@@ -201,7 +203,7 @@ func TestPurePackages(t *testing.T) {
 
 // TestNoPrint: only cmd prints; all else logs by slog.
 func TestNoPrint(t *testing.T) {
-	eachFile(t, func(path string, f *ast.File, fset *token.FileSet) {
+	eachFile(t, func(path string, f *ast.File) {
 		p := filepath.ToSlash(path)
 		if strings.HasSuffix(p, "_test.go") || strings.HasPrefix(p, "cmd/") || strings.Contains(p, "internal/gen") {
 			return
@@ -233,9 +235,16 @@ var root = func() string {
 	}
 }()
 
-func eachFile(t *testing.T, visit func(path string, f *ast.File, fset *token.FileSet)) {
-	t.Helper()
-	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+// source is a Go file of the product. All are parsed once, for all laws.
+type source struct {
+	path string
+	ast  *ast.File
+}
+
+var fset = token.NewFileSet()
+
+var sources = sync.OnceValues(func() (all []source, err error) {
+	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -243,25 +252,45 @@ func eachFile(t *testing.T, visit func(path string, f *ast.File, fset *token.Fil
 		if d.IsDir() && (strings.HasPrefix(name, ".") && path != root || name == "testdata") {
 			return filepath.SkipDir
 		}
-		if _, err := os.Stat(filepath.Join(path, "go.mod")); d.IsDir() && err == nil && path != root {
-			return filepath.SkipDir // a module of its own: packaging
+		if d.IsDir() && path != root {
+			if _, err := os.Stat(filepath.Join(path, "go.mod")); err == nil {
+				return filepath.SkipDir // a module of its own: packaging, tools
+			}
 		}
 		if d.IsDir() || !strings.HasSuffix(name, ".go") {
 			return nil
 		}
-		fset := token.NewFileSet()
 		f, err := parser.ParseFile(fset, path, nil, parser.ParseComments)
 		if err != nil {
 			return err
 		}
 		rel, err := filepath.Rel(root, path)
-		if err != nil {
-			return err
-		}
-		visit(rel, f, fset)
-		return nil
+		all = append(all, source{filepath.ToSlash(rel), f})
+		return err
 	})
+	return all, err
+})
+
+func eachFile(t *testing.T, visit func(path string, f *ast.File)) {
+	t.Helper()
+	all, err := sources()
 	if err != nil {
 		t.Fatal(err)
 	}
+	for _, s := range all {
+		visit(s.path, s.ast)
+	}
 }
+
+// packages are the files of each package of the product that people wrote, without tests and generators.
+func packages(t *testing.T) map[string][]source {
+	all := map[string][]source{}
+	eachFile(t, func(p string, f *ast.File) {
+		if dir := path.Dir(p); !ast.IsGenerated(f) && !strings.HasSuffix(p, "_test.go") && !strings.Contains(dir, "internal/") {
+			all[dir] = append(all[dir], source{p, f})
+		}
+	})
+	return all
+}
+
+func linesOf(f *ast.File) int { return fset.File(f.Pos()).LineCount() }
