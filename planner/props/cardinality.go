@@ -141,7 +141,7 @@ func (r *Relation) cap(before float64) {
 func (e *Estimator) compute(n plan.Node) *Relation {
 	switch n := n.(type) {
 	case *plan.Scan:
-		return Filtered(Scan(n, e.St), n.Filter)
+		return Filtered(Scan(n, e.St), n.Filter).plain()
 	case *plan.Values:
 		return e.values(n)
 	case *plan.Virtual:

@@ -7,6 +7,7 @@ import (
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/planner/rewrite"
+	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/datetime"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -28,6 +29,7 @@ type Column struct {
 	min, max types.Datum
 	null     float64
 	typ      types.Type
+	kept     *catalog.ColumnStatistics // of a scan while its conditions are looked at; may be nil
 }
 
 // Relation is the estimate of a relation.
@@ -230,6 +232,9 @@ func position(c Column, e expr.Expr) (float64, bool) {
 	if _, isText := k.Val.(string); isText != isString(c.min) {
 		return 0, false
 	}
+	if f, ok := c.below(k, v); ok {
+		return f, true
+	}
 	// A date column against a timestamp.
 	if c.typ.OID == types.DateOID && (k.Typ.OID == types.TimestampOID || k.Typ.OID == types.TimestamptzOID) {
 		v /= float64(datetime.MicrosPerDay)
@@ -338,6 +343,9 @@ func (r *Relation) equal(a, b expr.Expr) float64 {
 				return 1e-9
 			}
 		}
+		if f, ok := c.share(k); ok {
+			return f
+		}
 		if c.ndv > 0 {
 			return (1 - c.null) / c.ndv
 		}
@@ -418,7 +426,7 @@ func Scan(n *plan.Scan, st Statistics) *Relation {
 				ndv = s
 			}
 		}
-		out.Cols[c.ID] = Column{ndv: min(ndv, out.Rows), of: min(ndv, out.Rows), min: cs.Min, max: cs.Max, null: cs.NullFrac, typ: c.Type}
+		out.Cols[c.ID] = Column{ndv: min(ndv, out.Rows), of: min(ndv, out.Rows), min: cs.Min, max: cs.Max, null: cs.NullFrac, typ: c.Type, kept: cs.Kept}
 	}
 	return out
 }
