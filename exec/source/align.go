@@ -2,10 +2,20 @@ package source
 
 import (
 	"bytes"
+	"context"
 	"io"
 	"slices"
 
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+
+	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/exec/mem"
+	"github.com/tributarydb/tributary/exec/op"
 	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/sql/datetime"
+	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -159,6 +169,154 @@ func (t *csvTable) header(f file) ([]string, error) {
 		}
 		return columnNames(len(names), names), nil
 	}
+}
+
+// align finds where each Parquet file has the table's columns: by their names, wherever they stand. They
+// are those of the first file, whose types the others must have. With union they are those of all files,
+// NULL where a file lacks them, of types that hold the values of all.
+func (t *parquetTable) align(union bool) error {
+	first := t.infos[0]
+	for k, info := range t.infos[1:] {
+		if slices.Equal(info.cols, first.cols) {
+			continue
+		}
+		for _, c := range info.cols {
+			at := slices.IndexFunc(t.cols, func(have plan.Column) bool { return have.Name == c.Name })
+			switch {
+			case at < 0 && union:
+				t.cols = append(slices.Clip(t.cols), c)
+			case at >= 0 && t.cols[at].Type != c.Type:
+				wider, ok := types.Type{}, false
+				if union {
+					wider, ok = unionType(t.cols[at].Type, c.Type)
+				}
+				if !ok {
+					e := pgerr.New(pgerr.DatatypeMismatch, "files %q and %q have different columns", t.files[0].path, t.files[k+1].path).
+						WithDetail("Column %q is %s in the one and %s in the other.", c.Name, t.cols[at].Type, c.Type)
+					if !union {
+						e = e.WithHint("With union_by_name => true the column has a type for the values of both, where there is one.")
+					}
+					return e
+				}
+				t.cols = slices.Clone(t.cols)
+				t.cols[at].Type = wider
+			}
+		}
+		t.places = make([][]int, len(t.infos))
+	}
+	for k := range t.places {
+		t.places[k] = make([]int, len(t.cols))
+		for at, c := range t.cols {
+			t.places[k][at] = slices.IndexFunc(t.infos[k].cols, func(of plan.Column) bool { return of.Name == c.Name })
+			if t.places[k][at] < 0 && !union {
+				return differ(t.files[0], t.files[k], c.Name, t.files[0])
+			}
+		}
+	}
+	return nil
+}
+
+// openAligned opens a row group of a file whose columns are not those of the table.
+func (t *parquetTable) openAligned(ctx context.Context, file, n int, cols []int, seq int64, pool *mem.Pool) (op.BatchReader, error) {
+	info := t.infos[file]
+	r := &aligned{from: make([]int, len(cols)), own: make([]types.Type, len(cols)), want: make([]types.Type, len(cols))}
+	var own []int
+	for i, c := range cols {
+		r.from[i], r.want[i] = -1, t.cols[c].Type
+		if at := t.places[file][c]; at >= 0 {
+			r.from[i], r.own[i] = len(own), info.cols[at].Type
+			own = append(own, at)
+		}
+	}
+	var err error
+	r.BatchReader, err = openGroup(ctx, t.files[file], info, n, own, seq, pool)
+	return r, err
+}
+
+// aligned makes a file's rows to those of the table.
+type aligned struct {
+	op.BatchReader
+	from      []int        // of each column, its place in the file's batches; -1 for none
+	own, want []types.Type // in the file, and in the table
+}
+
+// AllowReuse implements op.Reuser.
+func (r *aligned) AllowReuse() { op.AllowReuse(r.BatchReader) }
+
+func (r *aligned) Next(ctx context.Context) (*batch.Batch, error) {
+	b, err := r.BatchReader.Next(ctx)
+	if err != nil {
+		return nil, err
+	}
+	cols := make([]arrow.Array, len(r.from))
+	for i, at := range r.from {
+		switch {
+		case at < 0:
+			cols[i] = batch.Nulls(r.want[i].Arrow(), b.N)
+		case r.own[i] == r.want[i]:
+			cols[i] = b.Cols[at]
+		default:
+			if cols[i], err = widened(b.Cols[at], r.own[i], r.want[i]); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return b.With(cols), nil
+}
+
+// unionType is a type that holds the values of both, which files of one table have.
+func unionType(a, b types.Type) (types.Type, bool) {
+	order := []types.OID{types.Int2OID, types.Int4OID, types.Int8OID, types.NumericOID, types.Float4OID, types.Float8OID}
+	x, y := slices.Index(order, a.OID), slices.Index(order, b.OID)
+	switch {
+	case x >= 0 && y >= 0 && max(x, y) <= 2:
+		return []types.Type{types.Int2, types.Int4, types.Int8}[max(x, y)], true
+	case x >= 0 && y >= 0 && max(x, y) == 3:
+		return types.Numeric, true
+	case x >= 0 && y >= 0:
+		return types.Float8, true
+	case a.OID == types.DateOID && b.OID == types.TimestampOID, a.OID == types.TimestampOID && b.OID == types.DateOID:
+		return types.Timestamp, true
+	case a.OID == types.TextOID && !b.IsArray(), b.OID == types.TextOID && !a.IsArray():
+		return types.Text, true
+	}
+	return a, false
+}
+
+// widened makes a column one of a type that unionType found.
+func widened(arr arrow.Array, from, to types.Type) (arrow.Array, error) {
+	b := array.NewBuilder(memory.DefaultAllocator, to.Arrow())
+	b.Reserve(arr.Len())
+	for i := range arr.Len() {
+		d := types.DatumAt(from, arr, i)
+		var err error
+		switch v := d.(type) {
+		case nil:
+		case int64:
+			switch {
+			case to.OID == types.NumericOID:
+				d = number.DecimalFromInt64(v, 0)
+			case to.OID == types.Float8OID:
+				d = float64(v)
+			case to.OID == types.TimestampOID && from.OID == types.DateOID:
+				d, err = datetime.DateToTimestamp(v)
+			}
+		case number.Decimal:
+			if to.OID == types.Float8OID {
+				d, err = v.ToFloat(64)
+			}
+		}
+		if d != nil && to.OID == types.TextOID {
+			d = string(types.AppendText(nil, from, d, types.DefaultEnv))
+		}
+		if err == nil {
+			err = types.AppendDatum(b, to, d)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return b.NewArray(), nil
 }
 
 // widerType is a type that has the values of both.
