@@ -123,6 +123,13 @@ type decoding interface {
 	Close()
 }
 
+// decoded gives the rows to a plan; who opened the decoding closes it.
+type decoded struct{ of decoding }
+
+func (d decoded) Next(context.Context) (*batch.Batch, error) { return d.of.Next() }
+
+func (d decoded) Close() error { return nil }
+
 func copyFrom(x *write.Execution, st *catalog.State, n *ast.CopyStmt, opts copyfmt.Options) (*Stream, string, error) {
 	if err := x.Txn.Writable("COPY FROM"); err != nil {
 		return nil, "", err
@@ -153,7 +160,7 @@ func copyFrom(x *write.Execution, st *catalog.State, n *ast.CopyStmt, opts copyf
 	load := func(dec decoding, err error) error {
 		if err == nil {
 			defer dec.Close()
-			rows, err = r.Load(rel, cols, dec.Next)
+			rows, err = r.Copy(rel, cols, decoded{dec})
 		}
 		return err
 	}

@@ -74,6 +74,7 @@ type Statement interface {
 	// Fill runs a reader to its end into buffer id, which later plans of the
 	// statement read.
 	Fill(ctx context.Context, id int, cols []plan.Column, in op.BatchReader) error
+	Stream(id int, in op.BatchReader)
 	// Actuals are the counters of the plan run last, by stage and node.
 	Actuals() stage.Actuals
 	// KeepOperators makes Observed return the operators of all plans from now on. Else it returns

@@ -12,7 +12,7 @@
 //
 // The files, each above what it uses:
 //
-//	foreignaction  deferred  validate  loader  locking   what runs statements, or looks at rows
+//	foreignaction  deferred  validate  locking           what runs statements, or looks at rows
 //	modify                                               how a statement is carried out
 //	conflict ─▶ conflictbulk, conflictchoice             … and an ON CONFLICT
 //	conflictrows, bulk

@@ -118,7 +118,7 @@ func plain(name string, args []types.Type, ret types.Type) Agg {
 	if strings.HasPrefix(name, "regr_") {
 		return &pair{fn: name}
 	}
-	return metric(name, args)
+	return metricOf(name, args)
 }
 
 // grown extends a slice with zero values.

@@ -25,7 +25,7 @@ func TestMeasuresOfLists(t *testing.T) {
 					typ = types.Float8
 				}
 				make2 := func() Agg {
-					a := metric(name, []types.Type{typ, types.Float8})
+					a := metricOf(name, []types.Type{typ, types.Float8})
 					a.Resize(2)
 					return a
 				}

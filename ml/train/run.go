@@ -13,7 +13,6 @@ import (
 	"github.com/tributarydb/tributary/ml/dataset"
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/feature"
-	"github.com/tributarydb/tributary/ml/metric"
 	"github.com/tributarydb/tributary/ml/model"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
@@ -422,7 +421,7 @@ func (r *runner) cuts(ctx context.Context, t *evaluateTask) error {
 	if err != nil {
 		return err
 	}
-	c, err := as[*metric.Cuts](m)
+	c, err := as[*cutsMessage](m)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package train
 
 import (
+	"github.com/tributarydb/tributary/exec/metric"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -8,7 +9,6 @@ import (
 
 	"github.com/tributarydb/tributary/ml/dataset"
 	"github.com/tributarydb/tributary/ml/family"
-	"github.com/tributarydb/tributary/ml/metric"
 	"github.com/tributarydb/tributary/ml/model"
 	"github.com/tributarydb/tributary/sql/types"
 )

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"github.com/tributarydb/tributary/exec/metric"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -16,7 +17,6 @@ import (
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/family/familytest"
 	"github.com/tributarydb/tributary/ml/feature"
-	"github.com/tributarydb/tributary/ml/metric"
 	"github.com/tributarydb/tributary/sql/types"
 )
 

@@ -1,11 +1,10 @@
 package metric
 
 import (
+	"encoding/binary"
 	"math"
 	"math/bits"
 	"slices"
-
-	"github.com/tributarydb/tributary/ml/canon"
 )
 
 // MaxCuts is how many cuts a coarse ranking has at most.
@@ -122,18 +121,26 @@ func (c *Cuts) List() []float64 {
 	return out
 }
 
-// Encode writes what DecodeCuts reads.
-func (c *Cuts) Encode(e *canon.E) {
-	e.U8(uint8(c.level))
-	e.F64s(c.List())
+// Append appends the level and the scores.
+func (c *Cuts) Append(dst []byte) []byte {
+	dst = append(dst, uint8(c.level))
+	for _, s := range c.List() {
+		dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(s))
+	}
+	return dst
 }
 
-// DecodeCuts reads cuts; bytes that are no cuts are an error of the decoder.
-func DecodeCuts(d *canon.D) *Cuts {
-	c := &Cuts{level: int(d.U8())}
-	level, list := c.level, d.F64s()
-	if c.Add(list); c.n != len(list) || c.level != level || !slices.IsSorted(list) { // one of them twice, or of a lower level
-		d.Fail()
+// Decode reads what Append wrote, and reports whether b is well-formed.
+func (c *Cuts) Decode(b []byte) bool {
+	if len(b)%8 != 1 {
+		return false
 	}
-	return c
+	level := int(b[0])
+	list := make([]float64, len(b)/8)
+	for i := range list {
+		list[i] = math.Float64frombits(binary.LittleEndian.Uint64(b[1+8*i:]))
+	}
+	*c = Cuts{level: level}
+	c.Add(list)
+	return c.n == len(list) && c.level == level && slices.IsSorted(list) // else one of them twice, or of a lower level
 }

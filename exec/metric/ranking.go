@@ -2,10 +2,9 @@ package metric
 
 import (
 	"cmp"
+	"encoding/binary"
 	"math"
 	"slices"
-
-	"github.com/tributarydb/tributary/ml/canon"
 )
 
 // Ranking keeps, for each distinct score, how much weight of either class has
@@ -110,31 +109,31 @@ func (r *Ranking) AUC() (auc float64, ok bool) {
 	return area / (float64(pos * neg)), true
 }
 
-// Encode writes the canonical bytes.
-func (r *Ranking) Encode(e *canon.E) {
+// rankBytes is the size of an encoded Rank.
+const rankBytes = 24
+
+// Append appends the ranks.
+func (r *Ranking) Append(dst []byte) []byte {
 	r.flush()
-	e.U32(uint32(len(r.sorted)))
-	e.B = slices.Grow(e.B, 24*len(r.sorted))
+	dst = slices.Grow(dst, rankBytes*len(r.sorted))
 	for _, k := range r.sorted {
-		e.F64(k.Score)
-		e.F64(k.Pos)
-		e.F64(k.Neg)
+		for _, v := range [...]float64{k.Score, k.Pos, k.Neg} {
+			dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(v))
+		}
 	}
+	return dst
 }
 
-// DecodeRanking reads what Encode wrote.
-func DecodeRanking(d *canon.D) *Ranking {
-	count := d.Count(24)
-	r := &Ranking{sorted: make([]Rank, 0, count)}
-	for range count {
-		k := Rank{d.F64(), d.F64(), d.F64()}
+// Decode reads what Append wrote, and reports whether b is well-formed.
+func (r *Ranking) Decode(b []byte) bool {
+	*r = Ranking{sorted: make([]Rank, 0, len(b)/rankBytes)}
+	number := func(at int) float64 { return math.Float64frombits(binary.LittleEndian.Uint64(b[at:])) }
+	for ; len(b) >= rankBytes; b = b[rankBytes:] {
+		k := Rank{number(0), number(8), number(16)}
 		if n := len(r.sorted); n > 0 && cmp.Compare(r.sorted[n-1].Score, k.Score) >= 0 {
-			d.Fail()
+			return false
 		}
 		r.sorted = append(r.sorted, k)
 	}
-	return r
+	return len(b) == 0
 }
-
-// Bytes estimates the memory held.
-func (r *Ranking) Bytes() int64 { return int64(cap(r.sorted)+cap(r.fresh))*24 + 64 }

@@ -1,13 +1,12 @@
 package metric
 
 import (
+	"encoding/binary"
 	"math"
 	"math/bits"
 	"math/rand/v2"
 	"slices"
 	"testing"
-
-	"github.com/tributarydb/tributary/ml/canon"
 )
 
 // slowCuts computes the cut points from all scores at once.
@@ -74,12 +73,9 @@ func TestCutsOfAnyParts(t *testing.T) {
 			}
 			for len(parts) > 1 {
 				i := r.IntN(len(parts) - 1)
-				var e canon.E
-				parts[i].Encode(&e)
-				d := canon.Read(e.B)
-				sum := DecodeCuts(d)
-				if err := d.Done("cuts"); err != nil {
-					t.Fatal(err)
+				sum := &Cuts{}
+				if !sum.Decode(parts[i].Append(nil)) {
+					t.Fatal("cuts do not decode")
 				}
 				sum.Merge(parts[i+1])
 				parts = slices.Replace(parts, i, i+2, sum)
@@ -105,12 +101,11 @@ func TestDamagedCuts(t *testing.T) {
 				c.scores[i] = float64(i)
 			}
 		}
-		var e canon.E
-		e.U8(c.level)
-		e.F64s(c.scores)
-		d := canon.Read(e.B)
-		DecodeCuts(d)
-		if d.Done("cuts") == nil {
+		b := []byte{c.level}
+		for _, s := range c.scores {
+			b = binary.LittleEndian.AppendUint64(b, math.Float64bits(s))
+		}
+		if new(Cuts).Decode(b) || new(Cuts).Decode(b[:len(b)-1]) {
 			t.Errorf("level %d, %d scores: accepted", c.level, len(c.scores))
 		}
 	}

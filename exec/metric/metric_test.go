@@ -8,7 +8,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/tributarydb/tributary/ml/canon"
+	"github.com/tributarydb/tributary/exec/kernel/exact"
 )
 
 func near(t *testing.T, what string, got, want float64) {
@@ -20,31 +20,33 @@ func near(t *testing.T, what string, got, want float64) {
 
 // TestMatrixScores: the expected values are those of scikit-learn.
 func TestMatrixScores(t *testing.T) {
-	m := NewMatrix()
-	truth := []string{"0", "1", "1", "0", "1", "1", "0", "1"}
-	pred := []string{"0", "1", "0", "1", "1", "1", "0", "0"}
+	var m Matrix
+	truth := []uint32{0, 1, 1, 0, 1, 1, 0, 1}
+	pred := []uint32{0, 1, 0, 1, 1, 1, 0, 0}
 	for i := range truth {
 		m.Add(truth[i], pred[i], 1)
 	}
-	s := m.Scores(cmp.Compare[string], "1")
+	s := m.Scores(cmp.Compare[uint32])
 	near(t, "accuracy", s.Accuracy, 0.625)
-	near(t, "precision", s.Precision, 0.75)
-	near(t, "recall", s.Recall, 0.6)
-	near(t, "f1", s.F1, 2.0/3)
-	m.Add("2", "2", 1)
-	m.Add("2", "0", 1)
-	s = m.Scores(cmp.Compare[string], "")
+	near(t, "precision", s.Of[1][0], 0.75)
+	near(t, "recall", s.Of[1][1], 0.6)
+	near(t, "f1", s.Of[1][2], 2.0/3)
+	m.Add(2, 2, 1)
+	m.Add(2, 0, 1)
+	s = m.Scores(cmp.Compare[uint32])
 	near(t, "accuracy of three", s.Accuracy, 0.6)
-	near(t, "macro precision", s.Precision, (2.0/5+3.0/4+1)/3)
-	near(t, "macro recall", s.Recall, (2.0/3+3.0/5+1.0/2)/3)
-	if c := m.Cells(cmp.Compare[string]); len(c) != 6 || c[1] != (Cell{"0", "1", 1}) {
-		t.Errorf("cells %v", c)
+	near(t, "macro precision", s.Macro[0], (2.0/5+3.0/4+1)/3)
+	near(t, "macro recall", s.Macro[1], (2.0/3+3.0/5+1.0/2)/3)
+	near(t, "weighted recall", s.Weighted[1], 0.6)
+	var back Matrix
+	if b := m.Append(nil); len(b) != 6*cellBytes || !back.Decode(b) || !bytes.Equal(back.Append(nil), b) || back.Decode(b[1:]) {
+		t.Error("it does not decode to itself, or a part of it does")
 	}
 	// One class is never predicted.
-	n := NewMatrix()
-	n.Add("0", "0", 1)
-	n.Add("1", "0", 1)
-	if s := n.Scores(cmp.Compare[string], "1"); s.Precision != 0 || s.Recall != 0 || s.F1 != 0 {
+	var n Matrix
+	n.Add(0, 0, 1)
+	n.Add(1, 0, 1)
+	if s := n.Scores(cmp.Compare[uint32]); s.Of[1] != (ClassScores{}) {
 		t.Errorf("scores of a class that is never predicted: %+v", s)
 	}
 }
@@ -52,16 +54,37 @@ func TestMatrixScores(t *testing.T) {
 // TestScoresOfFewerClasses: rows may have fewer classes than the model; the expected values are
 // those of scikit-learn.
 func TestScoresOfFewerClasses(t *testing.T) {
-	m := NewMatrix()
-	m.Add("0", "0", 3)
-	if s := m.Scores(cmp.Compare[string], "1"); s.Accuracy != 1 || s.Precision != 0 || s.Recall != 0 || s.F1 != 0 {
+	var m Matrix
+	m.Add(0, 0, 3)
+	if s := m.Scores(cmp.Compare[uint32]); s.Accuracy != 1 || s.Of[1] != (ClassScores{}) {
 		t.Errorf("rows without the positive class: %+v", s)
 	}
-	m.Add("1", "0", 1) // two of three classes
-	s := m.Scores(cmp.Compare[string], "")
-	near(t, "macro precision", s.Precision, 0.75/2)
-	near(t, "macro recall", s.Recall, 0.5)
-	near(t, "macro f1", s.F1, 6.0/7/2)
+	m.Add(1, 0, 1) // two of three classes
+	s := m.Scores(cmp.Compare[uint32])
+	near(t, "macro precision", s.Macro[0], 0.75/2)
+	near(t, "macro recall", s.Macro[1], 0.5)
+	near(t, "macro f1", s.Macro[2], 6.0/7/2)
+}
+
+// TestRegressionBytes: a state decodes to itself, with weights and without, and no part of it does.
+func TestRegressionBytes(t *testing.T) {
+	for _, weight := range []float64{1, 0.5} {
+		var r, back Regression
+		for i := range 5 {
+			r.AddWeighted(float64(i), 1, weight)
+			r.Add(float64(i), 2)
+		}
+		b := r.Append(nil)
+		if !back.Decode(b) || !bytes.Equal(back.Append(nil), b) || back.Metric("r2_score") != r.Metric("r2_score") {
+			t.Errorf("weight %v: it does not decode to itself", weight)
+		}
+		if back.Decode(b[:len(b)-1]) || back.Decode(append(b, 1)) || back.Decode(nil) {
+			t.Errorf("weight %v: damaged bytes are accepted", weight)
+		}
+	}
+	if v := new(Regression).Metric("r2_score"); v == v {
+		t.Errorf("r2_score of no rows is %v", v)
+	}
 }
 
 // TestAUCAgainstPairs compares with the definition over all pairs, and merged states of any
@@ -101,17 +124,15 @@ func TestAUCAgainstPairs(t *testing.T) {
 		}
 		parts[0].Merge(&parts[1])
 		parts[0].Merge(&parts[2])
-		var a, b canon.E
-		whole.Encode(&a)
-		parts[0].Encode(&b)
-		if !bytes.Equal(a.B, b.B) {
+		b := whole.Append(nil)
+		if !bytes.Equal(b, parts[0].Append(nil)) {
 			t.Fatal("merged parts have other bytes")
 		}
-		d := canon.Read(a.B)
-		back := DecodeRanking(d)
-		if err := d.Done("ranking"); err != nil {
-			t.Fatal(err)
+		var back Ranking
+		if !back.Decode(b) || back.Decode(b[1:]) {
+			t.Fatal("it does not decode")
 		}
+		back.Decode(b)
 		if again, _ := back.AUC(); ok && again != got {
 			t.Errorf("decoded: %v", again)
 		}
@@ -122,19 +143,19 @@ func TestRegressionMetrics(t *testing.T) {
 	truth, pred := []float64{3, -0.5, 2, 7}, []float64{2.5, 0.0, 2, 8}
 	var all, a, b Regression
 	for i := range truth {
-		all.Add(truth[i], pred[i], 1)
+		all.Add(truth[i], pred[i])
 		if i < 2 {
-			a.Add(truth[i], pred[i], 1)
+			a.Add(truth[i], pred[i])
 		} else {
-			b.Add(truth[i], pred[i], 1)
+			b.Add(truth[i], pred[i])
 		}
 	}
 	a.Merge(&b)
 	for _, r := range []*Regression{&all, &a} {
-		near(t, "mae", r.MAE(), 0.5)
-		near(t, "mse", r.MSE(), 0.375)
-		near(t, "rmse", r.RMSE(), math.Sqrt(0.375))
-		near(t, "r2", r.R2(), 0.9486081370449679)
+		near(t, "mae", r.Metric("mean_absolute_error"), 0.5)
+		near(t, "mse", r.Metric("mean_squared_error"), 0.375)
+		near(t, "rmse", r.Metric("root_mean_squared_error"), math.Sqrt(0.375))
+		near(t, "r2", r.Metric("r2_score"), 0.9486081370449679)
 	}
 	var l LogLoss
 	for _, p := range []float64{0.9, 0.9, 0.8, 0.65} { // the example in scikit-learn's documentation
@@ -163,10 +184,7 @@ func TestLogLossOfManyRows(t *testing.T) {
 		}
 		all.AddAll(p[:n/3])
 		all.AddAll(p[n/3:])
-		var a, b canon.E
-		one.Encode(&a)
-		all.Encode(&b)
-		if !bytes.Equal(a.B, b.B) || n > 0 && one.Mean() != all.Mean() {
+		if !bytes.Equal(one.Append(nil), all.Append(nil)) || n > 0 && one.Mean() != all.Mean() {
 			t.Fatalf("%d rows: %v, one by one %v", n, all.Mean(), one.Mean())
 		}
 	}
@@ -191,13 +209,13 @@ func TestMetricsInAnyOrder(t *testing.T) {
 			var a Regression
 			var b LogLoss
 			for _, i := range order[k*n/parts : (k+1)*n/parts] {
-				a.Add(truth[i], pred[i], w[i])
+				a.AddWeighted(truth[i], pred[i], w[i])
 				b.Add(w[i], w[i])
 			}
 			reg.Merge(&a)
 			loss.Merge(&b)
 		}
-		return fmt.Sprint(reg.MAE(), reg.MSE(), reg.R2(), loss.Mean())
+		return fmt.Sprint(reg.Metric("mean_absolute_error"), reg.Metric("mean_squared_error"), reg.Metric("r2_score"), loss.Mean())
 	}
 	want := measure(r.Perm(n), 1)
 	for parts := 1; parts < 9; parts++ {
@@ -220,18 +238,19 @@ func TestRegressionsOfManyRows(t *testing.T) {
 			if pred[i] = truth[i] + r.NormFloat64(); i%7 == 0 {
 				pred[i] = truth[i]
 			}
-			one.Add(truth[i], pred[i], 1)
+			one.Add(truth[i], pred[i])
 		}
-		want := fmt.Sprint(one.MAE(), one.MSE(), one.R2())
+		want := fmt.Sprint(one.Metric("mean_absolute_error"), one.Metric("mean_squared_error"), one.Metric("r2_score"))
 		var all Regression
+		var scratch exact.ErrorsScratch
 		for from := 0; from < n; {
 			to := min(n, from+1+r.IntN(700))
 			var a Regression
-			a.AddAll(truth[from:to], pred[from:to])
+			a.AddAll(truth[from:to], pred[from:to], &scratch)
 			all.Merge(&a)
 			from = to
 		}
-		if got := fmt.Sprint(all.MAE(), all.MSE(), all.R2()); got != want {
+		if got := fmt.Sprint(all.Metric("mean_absolute_error"), all.Metric("mean_squared_error"), all.Metric("r2_score")); got != want {
 			t.Errorf("span %d: %s, one by one %s", span, got, want)
 		}
 	}
