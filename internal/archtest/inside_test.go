@@ -12,25 +12,6 @@ import (
 	"testing"
 )
 
-// receiver is the name of the type that a method is of.
-func receiver(m *ast.FuncDecl) string {
-	e := m.Recv.List[0].Type
-	for {
-		switch x := e.(type) {
-		case *ast.StarExpr:
-			e = x.X
-		case *ast.IndexExpr:
-			e = x.X
-		case *ast.IndexListExpr:
-			e = x.X
-		case *ast.Ident:
-			return x.Name
-		default:
-			return ""
-		}
-	}
-}
-
 // mostMethods is how many a type has at most. One with more has several things to do, or knows too much.
 const mostMethods = 40
 
@@ -46,20 +27,20 @@ var longTypes = map[string]exception{
 	"cluster/node.Node":            {45, "joins all rooms of a node; what it answers for each is a method"},
 	"cluster/raftnode.Node":        {91, "works around its library: what deviates is to lie behind a pair of files"},
 	"cluster/session.Session":      {78, "what each statement may ask of its session; parts are to be types of their own"},
-	"cluster/write.Executor":       {51, "a method a kind of write"},
+	"cluster/write.Executor":       {50, "a method a kind of write"},
 	"cmd/shell.session":            {77, "a method a command of the shell"},
 	"exec/deparse.deparser":        {50, "a method a kind of node"},
 	"exec/mem.Pool":                {48, "budget, queue and what gives way share one lock"},
 	"exec/op/aggregate.aggThread":  {58, "phases of one thread that share its tables; they are to be types"},
 	"exec/store.Store":             {56, "segments, files and readers of a node; files are to be a type of their own"},
-	"ml/dataset.Store":             {58, "is to be divided into blocks, holdouts and rows"},
-	"ml/train.Worker":              {86, "is to be divided: its rows are to be a query's"},
-	"planner/bind.dmlBinder":       {55, "a method a clause of the four statements that write"},
+	"ml/dataset.Store":             {56, "is to be divided into blocks, holdouts and rows"},
+	"ml/train.Worker":              {85, "is to be divided: its rows are to be a query's"},
+	"planner/bind.dmlBinder":       {56, "a method a clause of the four statements that write"},
 	"planner/bind/scope.Scope":     {55, "what every clause asks of names; relations and windows are to be types"},
 	"planner/bind/typing.Resolver": {83, "a method a rule of PostgreSQL's types"},
 	"planner/ddl.planner":          {112, "a method a statement; statements are to be types"},
 	"planner/stage.placer":         {41, "a method a kind of node"},
-	"sql/catalog.State":            {55, "a method a kind of object"},
+	"sql/catalog.State":            {56, "a method a kind of object"},
 	"sql/mysql.translator":         {108, "a method a production of the other grammar"},
 	"sql/number.Decimal":           {59, "PostgreSQL's functions of numeric"},
 	"sql/parse.source":             {49, "a method a production that the grammar lacks"},
@@ -73,7 +54,7 @@ func TestMethodsPerType(t *testing.T) {
 		for _, s := range files {
 			for _, d := range s.ast.Decls {
 				if m, ok := d.(*ast.FuncDecl); ok && m.Recv != nil {
-					got[dir+"."+receiver(m)]++
+					got[dir+"."+receiver(m.Recv.List[0].Type)]++
 				}
 			}
 		}
@@ -96,10 +77,11 @@ var knotted = map[string]exception{
 	"exec/op/order":        {3, "runs are sorted and merged by each other's cursors"},
 	"exec/op/window":       {14, "frames ask the partition that holds them"},
 	"exec/regex":           {6, "the matchers are chosen where the program is compiled"},
+	"exec/source":          {25, "formats and the reader that chooses them; Parquet's is to be a package of its own"},
 	"exec/vector":          {5, "vectors contain vectors: recursion"},
 	"ml/dataset":           {30, "is to be divided into blocks, holdouts and rows"},
 	"ml/linear":            {15, "the passes and the drivers that ask for them"},
-	"ml/train":             {35, "is to be divided: its rows are to be a query's"},
+	"ml/train":             {33, "is to be divided: its rows are to be a query's"},
 	"planner/bind":         {8, "statements contain queries: recursion"},
 	"planner/bind/model":   {4, "options and the statements that take them"},
 	"planner/bind/query":   {10, "queries contain queries: recursion"},
@@ -146,38 +128,6 @@ func compare(t *testing.T, list, what string, may map[string]exception, got map[
 	}
 }
 
-// untested have neither a test beside them nor a line that names one; to be emptied.
-var untested = []string{
-	"cluster/coord",
-	"cluster/copydata",
-	"exec/cast",
-	"exec/compare",
-	"exec/deparse",
-	"exec/function",
-	"exec/function/arrayfn",
-	"exec/function/jsonfn",
-	"exec/function/sysfn",
-	"exec/function/textfn",
-	"exec/function/timefn",
-	"exec/jsonpath",
-	"exec/objname",
-	"exec/op/fold",
-	"exec/regex",
-	"ml/family/familytest",
-	"planner/bind/model",
-	"planner/bind/query",
-	"planner/bind/scope",
-	"planner/bind/typing",
-	"planner/expr",
-	"planner/rewrite",
-	"planner/rule",
-	"planner/subplan",
-	"planner/unnest",
-	"sql/lex",
-	"sql/mysql",
-	"sql/template",
-}
-
 var repositoryPath = regexp.MustCompile(`\b[a-z][a-z0-9]*(?:/[\w.-]*\w)+`)
 
 // TestTestsAreNamed: a package of more than 300 lines has a test file beside it, or a line in its doc.go that begins
@@ -210,7 +160,7 @@ func TestTestsAreNamed(t *testing.T) {
 				t.Errorf("%s/doc.go: %s, by which it is tested, is not there", dir, name)
 			}
 		}
-		if lines > 300 && !tests[dir] && len(names) == 0 && !slices.Contains(untested, dir) {
+		if lines > 300 && !tests[dir] && len(names) == 0 {
 			t.Errorf("%s has %d lines and no test beside it: say in its doc.go which tests cover it", dir, lines)
 		}
 	}

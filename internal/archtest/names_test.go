@@ -2,7 +2,7 @@ package archtest
 
 import (
 	"go/ast"
-	"go/token"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -42,7 +42,7 @@ type goNames struct {
 
 func readNames(t *testing.T) goNames {
 	n := goNames{map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}}
-	eachFile(t, func(file string, f *ast.File, _ *token.FileSet) {
+	eachFile(t, func(file string, f *ast.File) {
 		n.files[filepath.Base(file)] = true
 		pkg := strings.TrimSuffix(f.Name.Name, "_test")
 		n.packages[pkg] = true
@@ -80,6 +80,15 @@ func readNames(t *testing.T) goNames {
 			}
 		}
 	})
+	for _, module := range []string{"tools", "packaging"} {
+		err := filepath.WalkDir(filepath.Join(root, module), func(file string, _ fs.DirEntry, err error) error {
+			n.files[filepath.Base(file)] = true
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
 	return n
 }
 
