@@ -108,17 +108,7 @@ var opclasses = sync.OnceValue(func() []opclass {
 
 // defaultClass returns the operator class that a method uses for a type.
 func defaultClass(method, t types.OID) types.OID {
-	switch {
-	case t == types.VarcharOID:
-		t = types.TextOID
-	case t >= types.UserArrayBit:
-		t = types.AnyArrayOID
-	case t >= types.FirstUserOID:
-		t = types.AnyEnumOID
-	}
-	if p, ok := types.PgTypeOf(t); ok && p.Category == 'A' {
-		t = types.AnyArrayOID
-	}
+	t = t.General()
 	for _, c := range opclasses() {
 		if c.method == method && c.typ == t && c.isDefault {
 			return c.oid

@@ -14,7 +14,7 @@ import (
 const functionsPage = "docs/reference/functions.md"
 
 func typeName(o types.OID) string {
-	if o == AnyCompatibleNonArrayOID {
+	if o == types.AnyCompatibleNonArrayOID {
 		return "anycompatiblenonarray"
 	}
 	return strings.Trim(types.TypeName(o), `"`)

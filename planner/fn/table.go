@@ -146,12 +146,9 @@ func oid(s string) types.OID {
 var pseudo = map[string]types.OID{
 	"any": types.AnyOID, "anyarray": types.AnyArrayOID, "anyelement": types.AnyElementOID,
 	"anynonarray": types.AnyNonArrayOID, "anyenum": types.AnyEnumOID, "anycompatible": types.AnyCompatibleOID,
-	"anycompatiblearray": types.AnyCompatibleArrayOID, "anycompatiblenonarray": AnyCompatibleNonArrayOID,
+	"anycompatiblearray": types.AnyCompatibleArrayOID, "anycompatiblenonarray": types.AnyCompatibleNonArrayOID,
 	"record": types.RecordOID, "void": types.VoidOID, "cstring": types.CstringOID,
 }
-
-// AnyCompatibleNonArrayOID is the pseudo-type anycompatiblenonarray.
-const AnyCompatibleNonArrayOID types.OID = 5079
 
 func typ(s string) types.OID {
 	if o, ok := pseudo[s]; ok {
