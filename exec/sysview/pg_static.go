@@ -100,6 +100,9 @@ var opclasses = sync.OnceValue(func() []opclass {
 	var out []opclass
 	for _, l := range tableLines("opclasses") {
 		f := strings.Fields(l)
+		if len(f) == 3 {
+			continue // of an operator family
+		}
 		out = append(out, opclass{types.OID(parseNumber(f[0])), types.OID(parseNumber(f[1])), f[2], types.OID(parseNumber(f[3])), types.OID(parseNumber(f[4])),
 			f[5] == "t", types.OID(parseNumber(f[6]))})
 	}
@@ -127,8 +130,11 @@ func pgOpclass(_ *view, put put) error {
 }
 
 func pgOpfamily(_ *view, put put) error {
-	for _, l := range tableLines("opfamilies") {
+	for _, l := range tableLines("opclasses") {
 		f := strings.Fields(l)
+		if len(f) != 3 {
+			continue
+		}
 		if err := put(parseNumber(f[0]), parseNumber(f[1]), f[2], catalog.PgCatalogOID, catalog.BootstrapRoleOID); err != nil {
 			return err
 		}

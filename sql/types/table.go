@@ -136,11 +136,13 @@ var (
 // The rows name functions that look into the table, so that it is filled here.
 func init() {
 	byOID := map[OID]*def{}
-	for i := range scalars {
-		byOID[scalars[i].oid] = &scalars[i]
+	for _, rows := range [][]def{scalars} {
+		for i := range rows {
+			byOID[rows[i].oid] = &rows[i]
+		}
 	}
 	arrayDef.parse, arrayDef.receive = parseArray, receiveArray
-	pgTypes = readPgTypes()
+	pgTypes = readPgTypes(pgTypeRows)
 	for i := range pgTypes {
 		p := &pgTypes[i]
 		d := def{form: FormUint32}

@@ -1,6 +1,8 @@
 package types
 
 import (
+	"cmp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -28,11 +30,11 @@ type PgType struct {
 }
 
 // readPgTypes reads the rows of pg_type.
-func readPgTypes() []PgType {
+func readPgTypes(lines string) []PgType {
 	var rows []PgType
 	names := map[OID]string{}
 	array := []string{"array_in", "array_out", "array_recv", "array_send", "", "", "", "array_subscript_handler"}
-	for _, line := range strings.Split(strings.Trim(pgTypeRows, "\n"), "\n") {
+	for _, line := range strings.Split(strings.Trim(lines, "\n"), "\n") {
 		f := strings.Split(line, "|")
 		num := func(i int) int { n, _ := strconv.Atoi(f[i]); return n }
 		fn := func(i int) string {
@@ -53,6 +55,7 @@ func readPgTypes() []PgType {
 		rows = append(rows, p)
 		names[p.OID] = p.SQLName
 	}
+	slices.SortFunc(rows, func(a, b PgType) int { return cmp.Compare(a.OID, b.OID) })
 	for i := range rows {
 		if p := &rows[i]; p.Category == 'A' && p.Name[0] == '_' {
 			p.SQLName = names[p.Elem] + "[]"
