@@ -96,9 +96,9 @@ func plain(name string, args []types.Type, ret types.Type) Agg {
 	case "approx_count_distinct":
 		return newApproxDistinct(args[0])
 	case "sum":
-		return newSum(args[0], ret)
+		return newSum(args[0], ret, false)
 	case "avg":
-		return newAvg(args[0], ret)
+		return newSum(args[0], ret, true)
 	case "min", "max":
 		return newExtreme(args[0], name == "max")
 	case "bool_and", "every":

@@ -262,7 +262,7 @@ func (f *stringFold) result() (types.Datum, error) {
 	switch {
 	case !f.some:
 		return nil, nil
-	case f.c.call.Typ.OID == types.ByteaOID:
+	case f.c.call.Typ.Form() == types.FormBinary:
 		return f.out, nil
 	}
 	return string(f.out), nil
@@ -291,7 +291,7 @@ func (f *jsonFold) add(row types.Row) (err error) {
 	switch {
 	case !f.some:
 		f.out, f.some = append(f.out, '['), true
-	case (t.OID == types.RecordOID || t.IsArray()) && row[0] != nil: // as PostgreSQL has it
+	case t.Form() == types.FormNested && row[0] != nil: // as PostgreSQL has it
 		f.out = append(f.out, ", \n "...)
 	default:
 		f.out = append(f.out, ", "...)

@@ -177,28 +177,23 @@ const BoxedBytes = 32
 
 // newDatumWriter makes a writer of datums. Rows that are skipped are NULL.
 func newDatumWriter(a *vector.Arena, t types.Type, n int) *vector.Writer[types.Datum] {
-	switch vector.KindOf(t) {
+	switch t.Form() {
 	case vector.Str:
 		return boxing[string](a, t, n)
 	case vector.Bool:
 		return boxing[bool](a, t, n)
-	case vector.I16, vector.I32, vector.U32:
-		return boxing[int64](a, t, n)
-	case vector.I64:
-		if t.OID != types.NumericOID {
-			return boxing[int64](a, t, n)
+	case vector.I16, vector.I32, vector.U32, vector.I64, vector.Bin:
+		switch {
+		case t.OID == types.NumericOID:
+			return boxing[number.Decimal](a, t, n)
+		case t.Form() == vector.Bin:
+			return boxing[[]byte](a, t, n)
 		}
-		return boxing[number.Decimal](a, t, n)
+		return boxing[int64](a, t, n)
 	case vector.F32, vector.F64:
 		return boxing[float64](a, t, n)
 	case vector.Null:
 		return &vector.Writer[types.Datum]{Set: func(int, types.Datum) error { return nil }, Done: func() *vector.Vec { return vector.NewNull(n) }}
-	}
-	if t.OID == types.NumericOID {
-		return boxing[number.Decimal](a, t, n)
-	}
-	if t.OID == types.ByteaOID {
-		return boxing[[]byte](a, t, n)
 	}
 	return vector.NewWriter[types.Datum](a, t, n)
 }

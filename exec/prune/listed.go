@@ -5,6 +5,7 @@ import (
 
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/sql/types"
 )
 
 // maxListed is how many values a filter lists at most to be looked up.
@@ -37,7 +38,7 @@ func (c *Compiler) Listed(s *plan.Scan) (out []Listed) {
 			}
 		}
 		num, from, via, ok := c.Column(arg)
-		if !ok || num < 0 || KindOf(from) != KindOf(via) || KindOf(from) != Int && KindOf(from) != Date {
+		if !ok || num < 0 || KindOf(from) != KindOf(via) || KindOf(from) != types.ClassInteger && KindOf(from) != types.ClassDate {
 			continue
 		}
 		l := Listed{Col: slices.IndexFunc(s.Cols, func(c plan.Column) bool { return c.Num == num })}

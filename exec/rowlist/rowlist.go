@@ -176,16 +176,16 @@ func (l Layout) Each(b []byte, f func(types.Row) error) error {
 // value reads the binary form of a value. Of long ones it makes no copies, which nobody has charged, and
 // it checks no JSON again.
 func value(t types.Type, v []byte) (types.Datum, error) {
-	switch t.OID {
-	case types.JSONBOID:
+	switch t.Class() {
+	case types.ClassJSONB:
 		if len(v) == 0 {
 			return nil, errDamaged()
 		}
 		v = v[1:] // its version
 		fallthrough
-	case types.TextOID, types.VarcharOID, types.JSONOID:
+	case types.ClassText, types.ClassJSON:
 		return unsafe.String(unsafe.SliceData(v), len(v)), nil
-	case types.ByteaOID:
+	case types.ClassBytes:
 		return slices.Clip(v), nil
 	}
 	return types.ParseBinary(t, v)

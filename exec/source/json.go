@@ -383,21 +383,21 @@ func jsonDatum(t types.Type, v json.Value) (types.Datum, error) {
 	if v.Kind == json.Null {
 		return nil, nil
 	}
-	switch t.OID {
-	case types.JSONBOID:
+	switch t.Class() {
+	case types.ClassJSONB:
 		return json.CanonicalJSONB(v.String())
-	case types.JSONOID:
+	case types.ClassJSON:
 		return string(v.AppendCompact(nil)), nil
-	case types.BoolOID:
+	case types.ClassBool:
 		if v.Kind == json.Bool {
 			return v.Bool, nil
 		}
-	case types.Int8OID:
-		if n, ok := v.Num.Int64(); v.Kind == json.Number && ok && v.Num.Scale() <= 0 {
+	case types.ClassInteger:
+		if n, ok := v.Num.Int64(); t == types.Int8 && v.Kind == json.Number && ok && v.Num.Scale() <= 0 {
 			return n, nil
 		}
-	case types.Float8OID:
-		if v.Kind == json.Number {
+	case types.ClassFloat:
+		if t == types.Float8 && v.Kind == json.Number {
 			return v.Num.ToFloat(64)
 		}
 	}

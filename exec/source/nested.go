@@ -95,7 +95,10 @@ func nestedWriter(arr arrow.Array) (writeJSON, error) {
 		if err != nil {
 			return nil, err
 		}
-		w = func(dst []byte, row int) []byte { return scalarJSON(dst, t, types.DatumAt(t, c, row)) }
+		w = func(dst []byte, row int) []byte {
+			dst, _ = types.AppendJSON(dst, t, types.DatumAt(t, c, row), nil) // which scalars cannot fail
+			return dst
+		}
 	}
 	return func(dst []byte, row int) []byte {
 		if arr.IsNull(row) {
@@ -117,25 +120,4 @@ func listWriter(a array.ListLike, e writeJSON) writeJSON {
 		}
 		return append(dst, ']')
 	}
-}
-
-func scalarJSON(dst []byte, t types.Type, d types.Datum) []byte {
-	switch t.OID {
-	case types.BoolOID:
-		if d.(bool) {
-			return append(dst, "true"...)
-		}
-		return append(dst, "false"...)
-	case types.Int2OID, types.Int4OID, types.Int8OID, types.Float4OID, types.Float8OID, types.NumericOID:
-		text := types.TextOf(t, d, nil)
-		if c := text[len(text)-1]; c < '0' || c > '9' { // NaN, Infinity
-			return json.AppendString(dst, text)
-		}
-		return append(dst, text...)
-	case types.DateOID, types.TimestampOID, types.TimestamptzOID:
-		if out, err := types.AppendJSON(dst, t, d, nil); err == nil {
-			return out
-		}
-	}
-	return json.AppendString(dst, types.TextOf(t, d, nil))
 }

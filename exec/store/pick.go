@@ -55,7 +55,7 @@ func (r *reader) lookUp(col int, keys []int64) bool {
 		return false
 	}
 	fc := &r.seg.foot.Cols[c]
-	if k := prune.KindOf(fc.Type); k != prune.Int && k != prune.Date || int64(len(keys))*pickShare > fc.Zone.Distinct {
+	if k := prune.KindOf(fc.Type); k != types.ClassInteger && k != types.ClassDate || int64(len(keys))*pickShare > fc.Zone.Distinct {
 		return false
 	}
 	known := r.pin.store.indexed(r.seg, &Key{nums: []int16{fc.Num}, types: []types.Type{fc.Type}}, r.pin.affords)

@@ -89,10 +89,10 @@ func pgStatGSSAPI(v *view, put put) error {
 func pgStatDatabase(v *view, put put) error {
 	f := v.fields()
 	for i, c := range v.shape.cols {
-		switch c.Type.OID {
-		case types.Int8OID, types.Int4OID:
+		switch c.Type.Class() {
+		case types.ClassInteger:
 			f.row[i] = 0
-		case types.Float8OID:
+		case types.ClassFloat:
 			f.row[i] = 0.0
 		}
 	}

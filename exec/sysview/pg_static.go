@@ -100,6 +100,9 @@ var opclasses = sync.OnceValue(func() []opclass {
 	var out []opclass
 	for _, l := range tableLines("opclasses") {
 		f := strings.Fields(l)
+		if len(f) == 3 {
+			continue // of an operator family
+		}
 		out = append(out, opclass{types.OID(parseNumber(f[0])), types.OID(parseNumber(f[1])), f[2], types.OID(parseNumber(f[3])), types.OID(parseNumber(f[4])),
 			f[5] == "t", types.OID(parseNumber(f[6]))})
 	}
@@ -108,17 +111,7 @@ var opclasses = sync.OnceValue(func() []opclass {
 
 // defaultClass returns the operator class that a method uses for a type.
 func defaultClass(method, t types.OID) types.OID {
-	switch {
-	case t == types.VarcharOID:
-		t = types.TextOID
-	case t >= types.UserArrayBit:
-		t = types.AnyArrayOID
-	case t >= types.FirstUserOID:
-		t = types.AnyEnumOID
-	}
-	if p, ok := types.PgTypeOf(t); ok && p.Category == 'A' {
-		t = types.AnyArrayOID
-	}
+	t = t.General()
 	for _, c := range opclasses() {
 		if c.method == method && c.typ == t && c.isDefault {
 			return c.oid
@@ -137,8 +130,11 @@ func pgOpclass(_ *view, put put) error {
 }
 
 func pgOpfamily(_ *view, put put) error {
-	for _, l := range tableLines("opfamilies") {
+	for _, l := range tableLines("opclasses") {
 		f := strings.Fields(l)
+		if len(f) != 3 {
+			continue
+		}
 		if err := put(parseNumber(f[0]), parseNumber(f[1]), f[2], catalog.PgCatalogOID, catalog.BootstrapRoleOID); err != nil {
 			return err
 		}

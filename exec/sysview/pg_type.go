@@ -235,16 +235,7 @@ func pgOperator(_ *view, put put) error {
 
 // equalityOf returns the = operator of a type with itself.
 func equalityOf(t types.OID) types.OID {
-	switch t {
-	case types.VarcharOID:
-		t = types.TextOID
-	}
-	switch {
-	case t >= types.UserArrayBit:
-		t = types.AnyArrayOID
-	case t >= types.FirstUserOID:
-		t = types.AnyEnumOID
-	}
+	t = t.General()
 	if o := fn.FindOperator("=", t, t); o != nil {
 		return o.OID
 	}

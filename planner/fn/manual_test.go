@@ -12,7 +12,7 @@ import (
 )
 
 func typeName(o types.OID) string {
-	if o == AnyCompatibleNonArrayOID {
+	if o == types.AnyCompatibleNonArrayOID {
 		return "anycompatiblenonarray"
 	}
 	return shorter.Replace(strings.Trim(types.TypeName(o), `"`))

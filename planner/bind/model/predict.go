@@ -218,9 +218,8 @@ func applyModel(sc *scope.Scope, m *model, mode expr.PredictMode, fields []scope
 // wider reports whether a number of type from may not be one of type to, such as NaN, 1e300 or 0.5 for an
 // integer. To a model it is a number all the same, which it takes as float8.
 func wider(from, to types.Type) bool {
-	order := []types.OID{types.Int2OID, types.Int4OID, types.Int8OID, types.NumericOID, types.Float4OID, types.Float8OID}
-	f, t := slices.Index(order, from.OID), slices.Index(order, to.OID)
-	return f >= 0 && t >= 0 && t < 4 && (f > t || f == t && to.IsFixed() && !(from.IsFixed() && from.Scale <= to.Scale && from.Prec-from.Scale <= to.Prec-to.Scale))
+	f, t := from.Rank(), to.Rank()
+	return f > 0 && t > 0 && !to.IsFloat() && (f > t || f == t && to.IsFixed() && !(from.IsFixed() && from.Scale <= to.Scale && from.Prec-from.Scale <= to.Prec-to.Scale))
 }
 
 // findField returns the field of this name, in any case where none has it as it

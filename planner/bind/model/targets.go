@@ -141,7 +141,7 @@ func checkTarget(b *scope.Binder, m *model, label string, i int) string {
 	switch t := m.v.TargetType; {
 	case m.knowsAll():
 		return ""
-	case t.IsString(), t.OID == types.BoolOID, t.OID == types.Int2OID, t.OID == types.Int4OID, t.OID == types.Int8OID:
+	case t.IsString(), t.IsInteger(), t.Form() == types.FormBool:
 	default:
 		return ""
 	}

@@ -120,15 +120,15 @@ func summarizeText(b *scope.Binder, q *scope.Query) string {
 		col := fmt.Sprintf("c%d", i)
 		names = append(names, col)
 		number, back, ordered := "", "%s::text", col
-		switch c.Type.OID {
-		case types.Int2OID, types.Int4OID, types.Int8OID, types.Float4OID, types.Float8OID, types.NumericOID:
+		switch class := c.Type.Class(); {
+		case c.Type.IsNumber():
 			number = col + "::float8"
-		case types.DateOID, types.TimestampOID, types.TimestamptzOID: // by their seconds
+		case c.Type.IsStamp(): // by their seconds
 			number = "extract(epoch FROM " + col + ")::float8"
 			if back = "to_timestamp(nullif(%s, 'NaN'))::text"; c.Type.OID != types.TimestamptzOID {
 				back = "(to_timestamp(nullif(%s, 'NaN')) AT TIME ZONE 'UTC')::text"
 			}
-		case types.TextOID, types.VarcharOID, types.BpcharOID, types.TimeOID, types.TimetzOID, types.IntervalOID, types.OIDOID:
+		case c.Type.IsTime(), class == types.ClassObject, class == types.ClassText && c.Type.OID != types.NameOID:
 		default: // no order, or one that few aggregates know
 			if !b.IsEnum(c.Type.OID) {
 				ordered = col + "::text"

@@ -137,11 +137,11 @@ func bindFunc(sc *scope.Scope, n ast.Node, defs []ast.Node) (*tableFunc, error) 
 		tf.call.Cols = append(tf.call.Cols, plan.Column{Name: name, Type: t})
 	}
 	switch {
-	case ret.OID == types.RecordOID && ret.Rec != nil && len(defs) == 0:
+	case ret.Class() == types.ClassRecord && ret.Rec != nil && len(defs) == 0:
 		for _, c := range ret.Rec.Fields {
 			add(c.Name, c.Type)
 		}
-	case ret.OID == types.RecordOID && ret.Rec == nil:
+	case ret.Class() == types.ClassRecord && ret.Rec == nil:
 		if len(defs) == 0 {
 			return nil, pgerr.New(pgerr.SyntaxError, "a column definition list is required for functions returning \"record\"").At(b.PosFunc(name))
 		}
