@@ -15,7 +15,7 @@ import (
 type queryView struct {
 	st *catalog.State
 	b  *planner.Bound
-	// unconfirmed is set where st is the last state this node knows, and may be stale.
+	// unconfirmed is true if st is the last state that this node knows, which may be outdated.
 	unconfirmed bool
 }
 

@@ -33,22 +33,22 @@ type Execution struct {
 	planner   *Planner
 }
 
-// Did is what is known of the plans of a statement that have ended.
+// Did records what the statement's finished plans did.
 type Did struct {
 	Planning  time.Duration
 	Exchanged int64              // bytes that went between nodes
 	Operators []observe.Operator // of a slow statement, or one that is analyzed
 }
 
-// Begin makes an execution of a context's statement, which pid's session gave (0
-// for none): its memory pool and its environment. fail is told when the statement
-// must end for want of memory. The execution must be ended.
+// Begin makes an execution of a context's statement, with its memory pool and its environment. pid is the
+// session's number, 0 for none. fail is called if the statement must end because memory is short. End must be
+// called.
 func (p *Planner) Begin(c *Context, pid uint32, fail func(error)) *Execution {
 	id := p.NextID(pid)
 	return p.begin(c, id, p.Pool.Child("statement "+id, c.WorkMem), fail)
 }
 
-// NextID is the id of a statement that pid's session gave.
+// NextID returns the id for a statement of the session pid.
 func (p *Planner) NextID(pid uint32) string {
 	b := append(strconv.AppendUint(nil, p.Self, 10), '-')
 	b = append(strconv.AppendUint(b, uint64(pid), 10), '-')
@@ -66,15 +66,15 @@ func (x *Execution) Fork(c *Context, name string, fail func(error)) *Execution {
 	return x.planner.begin(c, x.ID, x.planner.Pool.Child(name, 0), fail)
 }
 
-// In is the execution in another context: a statement within this one.
+// In returns the execution in another context, for a statement within this one.
 func (x *Execution) In(c *Context) *Execution {
 	n := *x
 	n.Context, n.Env = c, c.Env(x.Pool)
 	return &n
 }
 
-// Buffer makes a buffer of columns for rows that are kept longer than plans run: what
-// RETURNING gives, and what foreign keys ask for. It must be closed.
+// Buffer makes a buffer for rows that are kept after their plan has ended: the rows of RETURNING, and the
+// keys that foreign keys check. It must be closed.
 func (x *Execution) Buffer(cols []plan.Column) *op.Buffer {
 	ts := make([]types.Type, len(cols))
 	for i, c := range cols {
@@ -86,8 +86,8 @@ func (x *Execution) Buffer(cols []plan.Column) *op.Buffer {
 // Spill makes a directory for temporary files. It must be closed.
 func (x *Execution) Spill() *spill.Dir { return x.planner.Runner.Spill(x.Pool) }
 
-// Binding is what binding a text over a view takes, whose parameters have the types
-// given and whose planning ends with ctx.
+// Binding returns what the binder needs for a text over a state of the catalog. The parameters have the given
+// types, and planning ends with ctx.
 func (x *Execution) Binding(ctx context.Context, st *catalog.State, text *parse.Statement, params []types.Type) *bind.Session {
 	return x.planner.Binding(x.Context.With(nil, params), st, text, Poll(ctx))
 }
@@ -105,16 +105,14 @@ func (x *Execution) Relation(st *catalog.State, rv *ast.RangeVar) (*catalog.Rela
 	return nil, pgerr.New(pgerr.UndefinedTable, "relation \"%s\" does not exist", name)
 }
 
-// End frees what the execution holds, and says how much of its memory nobody gave
-// back.
+// End frees what the execution holds, and returns how many bytes of its memory were not released.
 func (x *Execution) End() (leaked int64) {
 	x.Admission.Close()
 	return x.Pool.Close()
 }
 
-// Cause prefers what cancelled the context over the context's own error, and
-// gives every error its SQLSTATE. That a commit's outcome is not known stays: to
-// say that it was cancelled would be to say that it was not done.
+// Cause prefers what cancelled the context over the context's own error, and gives every error its SQLSTATE.
+// An unknown outcome of a commit is kept: an error that says cancelled would mean that nothing was committed.
 func Cause(ctx context.Context, err error) error {
 	if err == nil {
 		return nil

@@ -69,7 +69,8 @@ func (w *dmlBinder) insert(n *ast.InsertStmt) error {
 		return err
 	}
 	if w.view != nil {
-		// The privileges for what the view reads are needed, though its conditions are not checked for a new row.
+		// The statement needs the privileges for what the view reads, although the view's conditions are not
+		// checked for a new row.
 		if _, err := w.viewConds(w.view, w.valueCols()); err != nil {
 			return err
 		}
@@ -176,8 +177,8 @@ func (w *dmlBinder) fitColumns(cols []int, n int, stmt *ast.InsertStmt, pos typi
 	return cols[:n], nil
 }
 
-// given checks that a column may be given a value; keep is false where OVERRIDING USER VALUE drops
-// it.
+// given checks that a value may be given for a column; keep is false if OVERRIDING USER VALUE discards the
+// value.
 func (w *dmlBinder) given(c *catalog.Column, o ast.OverridingKind) (keep bool, err error) {
 	switch {
 	case c.Generated != "":

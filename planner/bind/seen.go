@@ -38,7 +38,7 @@ func ViewQuery(s *Session, v *catalog.Relation) (*plan.Query, error) {
 	return ViewSelect(s, v, sel)
 }
 
-// ViewSelect is ViewQuery with a tree of the text.
+// ViewSelect is ViewQuery with the parsed text.
 func ViewSelect(s *Session, v *catalog.Relation, sel *ast.SelectStmt) (*plan.Query, error) {
 	b := newBinder(s)
 	b.View, b.Path, b.Text = v, v.SearchPath, nil

@@ -34,7 +34,7 @@ var alsoCalled = []string{"abs", "starts_with", "array_append", "array_cat", "ar
 
 // internalNames match functions that have a name only because an index, a
 // cast, an aggregate or the binary protocol needs one.
-var internalNames = regexp.MustCompile(`(_cmp|cmp|send|_accum|_combine|_larger|_smaller|_escape)$|_cmp_|^numeric_|^d(exp|log1|log10|round|trunc)$|^(not)?like$|^textlen$|^_pg_|^ml_|^(limit|offset)_count$|^row_xmin$|^nameconcatoid$`)
+var internalNames = regexp.MustCompile(`(_cmp|cmp|send|_accum|_combine|_larger|_smaller|_escape)$|_cmp_|^numeric_|^d(exp|log1|log10|round|trunc)$|^(not)?like$|^textlen$|^_pg_|^ml_|^(limit|offset)_count$|^row_xmin$|^nameconcatoid$|^overlaps$`)
 
 // internal reports whether a function is not meant to be called by name.
 func internal() func(name string) bool {
@@ -238,7 +238,7 @@ func overloads(file string, kind Kind, want func(Func) bool) (rows [][]string) {
 		if len(same) == 1 {
 			parts = append(parts, same[0]+" → "+same[0])
 		} else if len(same) > 1 {
-			parts = append(parts, "the type of the argument: "+strings.Join(same, ", "))
+			parts = append(parts, strings.Join(same, ", ")+" → the same type")
 		}
 		rows = append(rows, []string{"`" + n + "`", strings.Join(parts, "; ")})
 	}

@@ -184,8 +184,8 @@ func (sc *Scope) nullIf(n *ast.A_Expr, p Place) (expr.Expr, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The value has the type it is compared in, but keeps its own digits: those the
-	// comparison adds are not seen.
+	// The value has the type in which it is compared, but its own number of digits: digits that the
+	// comparison adds must not be visible.
 	res, err := sc.Rebind(l, n.Lexpr, p)
 	if err != nil {
 		return nil, err
@@ -291,7 +291,7 @@ func (sc *Scope) in(n *ast.A_Expr, p Place) (expr.Expr, error) {
 		return nil, err
 	}
 	if arg.Type().OID == types.NumericOID {
-		// All in one representation: that of the argument where it holds the list.
+		// All values need one representation: that of the argument if it can represent the list.
 		at := arg.Type()
 		for _, e := range es {
 			c, ok := e.(*expr.Const)
@@ -312,7 +312,7 @@ func (sc *Scope) in(n *ast.A_Expr, p Place) (expr.Expr, error) {
 	return &expr.In{Arg: arg, List: es, Eq: eq, Not: not}, nil
 }
 
-// inAsOr compares with each item apart, for lists without a common type.
+// inAsOr compares with each item separately, for lists without a common type.
 func (sc *Scope) inAsOr(l expr.Expr, ln ast.Node, es []expr.Expr, not bool, pos typing.Position, p Place) (expr.Expr, error) {
 	op := "="
 	if not {

@@ -50,8 +50,8 @@ func (b *Resolver) CanCoerce(from, to types.OID, ctx fn.CastContext) bool {
 	return ctx == fn.ExplicitCast && b.Category(from) == 'S' && to != types.RecordOID && to != types.VoidOID
 }
 
-// TextLike reports whether a function over text reads values of the type unchanged. Those of bpchar
-// it does not: they lose their blanks.
+// TextLike reports whether a function over text reads values of the type unchanged. That is not so for
+// bpchar, whose values lose their trailing blanks.
 func TextLike(o types.OID) bool {
 	return o.Class() == types.ClassText && o != types.BpcharOID
 }
