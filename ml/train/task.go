@@ -1,10 +1,10 @@
 package train
 
 import (
-	"github.com/tributarydb/tributary/exec/metric"
 	"slices"
 
 	"github.com/tributarydb/tributary/exec/kernel/exact"
+	"github.com/tributarydb/tributary/exec/metric"
 	"github.com/tributarydb/tributary/ml/canon"
 	"github.com/tributarydb/tributary/ml/dataset"
 	"github.com/tributarydb/tributary/ml/family"

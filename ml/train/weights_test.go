@@ -1,12 +1,12 @@
 package train
 
 import (
-	"github.com/tributarydb/tributary/exec/metric"
 	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
 
+	"github.com/tributarydb/tributary/exec/metric"
 	"github.com/tributarydb/tributary/ml/dataset"
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/model"

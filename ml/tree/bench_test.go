@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
-	"github.com/tributarydb/tributary/exec/metric"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -13,6 +12,7 @@ import (
 	"time"
 
 	"github.com/tributarydb/tributary/exec/kernel/f64"
+	"github.com/tributarydb/tributary/exec/metric"
 	"github.com/tributarydb/tributary/ml/dataset"
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/family/familytest"

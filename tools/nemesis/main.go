@@ -38,6 +38,10 @@ func commandLine(ctx context.Context) error {
 	flag.StringVar(&o.Program, "program", "", "the binary to run, of --build (default: built from this module)")
 	build := flag.String("build", "", "build the binary in this directory, and do nothing else")
 	faults := flag.String("faults", "", "kinds among "+strings.Join(Faults, ",")+" (default: all; those that need root only where it is)")
+	flag.Func("without", "what nodes do not do of their deviations from raft: all, or names of raftnode.Deviation joined by +", func(list string) error {
+		o.Serve = append(o.Serve, "--testing", "without="+list)
+		return nil
+	})
 	flag.Parse()
 	if flag.NArg() > 0 {
 		return fmt.Errorf("unexpected argument %q", flag.Arg(0))
