@@ -130,7 +130,7 @@ func TestJoinDomain(t *testing.T) {
 	} {
 		fact, lc := key(1, 261, 261, c.lo, c.hi)
 		dim, rc := key(2, 60, c.of, 1, 73000)
-		l, r := &Relation{Rows: 1e6, Cols: lc}, &Relation{Rows: 60, Cols: rc}
+		l, r := &Relation{Rows: 1e6, cols: lc}, &Relation{Rows: 60, cols: rc}
 		if got := New(FromState(nil)).Join(plan.Inner, l, r, []expr.Expr{rewrite.Equals(fact, dim)}, 0).Rows; got < c.min || got > c.max {
 			t.Errorf("%s: %g rows", c.name, got)
 		}
