@@ -7,12 +7,12 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// plain forgets what holds of a table's rows before they are joined or grouped.
-func (r *Relation) plain() *Relation {
-	for id, c := range r.Cols {
+// forget forgets what holds of a table's rows before they are joined or grouped.
+func (r *Relation) forget() *Relation {
+	for id, c := range r.cols {
 		if c.kept != nil {
 			c.kept = nil
-			r.Cols[id] = c
+			r.cols[id] = c
 		}
 	}
 	return r

@@ -19,7 +19,9 @@ func SparedScans(n *plan.Join, i int, f func(s *plan.Scan, col int, far bool)) {
 	}
 	if col := integerColumn(n.LKeys[i]); col != nil && n.RKeys[i].Type().IsIntegral() && (n.NullSafe == nil || !n.NullSafe[i]) {
 		// Looking up one key costs little beside hashing several for every row.
-		sparedScans(n.L, col.ID, len(n.LKeys) > 1, f)
+		for _, x := range sparedScans(n.L, col.ID, len(n.LKeys) > 1) {
+			f(x.s, x.col, x.far)
+		}
 	}
 }
 
@@ -35,76 +37,90 @@ func integerColumn(e expr.Expr) *expr.Col {
 	return nil
 }
 
+// sparedScan is a scan that may skip rows, with the column that tells which.
+type sparedScan struct {
+	s   *plan.Scan
+	col int
+	far bool
+}
+
 // sparedScans finds the scans that column id of n comes from, where dropping its rows below drops
 // the same rows of n. far is true if some operator worth sparing is between.
-func sparedScans(n plan.Node, id expr.ColID, far bool, f func(s *plan.Scan, col int, far bool)) {
-	if slices.ContainsFunc(plan.Exprs(n), expr.Volatile) {
-		return // how often it is computed must not change
-	}
+func sparedScans(n plan.Node, id expr.ColID, far bool) (found []sparedScan) {
 	switch n := n.(type) {
 	case *plan.Scan:
-		at := slices.IndexFunc(n.Cols, func(c plan.Column) bool { return c.ID == id })
-		if at >= 0 {
-			f(n, at, far)
+		if at := slices.IndexFunc(n.Cols, func(c plan.Column) bool { return c.ID == id }); at >= 0 {
+			found = []sparedScan{{n, at, far}}
 		}
 	case *plan.Filter:
-		sparedScans(n.Input, id, far, f)
+		found = sparedScans(n.Input, id, far)
 	case *plan.Project:
-		from := expr.ColID(0)
 		for _, it := range n.Items {
 			if c, ok := it.Expr.(*expr.Col); ok && it.Col.ID == id {
-				from = c.ID
+				found = sparedScans(n.Input, c.ID, far)
 			}
 		}
-		if from == 0 {
-			return
-		}
-		sparedScans(n.Input, from, far, f)
 	case *plan.Sort:
-		if n.Limit >= 0 {
-			return
+		if n.Limit < 0 {
+			found = sparedScans(n.Input, id, true)
 		}
-		sparedScans(n.Input, id, true, f)
 	case *plan.Aggregate:
 		// Whole groups are dropped.
 		if len(n.Sets) > 0 {
-			return
+			return nil
 		}
 		for _, g := range n.Groups {
 			if c, ok := g.Expr.(*expr.Col); ok && g.Col.ID == id {
-				sparedScans(n.Input, c.ID, true, f)
+				found = append(found, sparedScans(n.Input, c.ID, true)...)
 			}
 		}
 	case *plan.Window:
 		// Whole partitions are dropped.
 		if slices.ContainsFunc(n.PartitionBy, func(e expr.Expr) bool { c, ok := e.(*expr.Col); return ok && c.ID == id }) {
-			sparedScans(n.Input, id, true, f)
+			found = sparedScans(n.Input, id, true)
 		}
 	case *plan.Join:
 		// A row that an outer join pads has NULL for the key: it goes above.
 		if n.Kind == plan.Single { // which counts the rows that it finds
-			return
+			return nil
 		}
-		for i, side := range []plan.Node{n.L, n.R} {
-			if plan.Emits(side)[id] && (i == 0 || emitsRight(n.Kind)) {
-				sparedScans(side, id, true, f)
-			}
+		// The side that does not have the column finds nothing. To ask for its columns first would make a
+		// chain of n joins cost n³.
+		if emitsLeft(n.Kind) {
+			found = sparedScans(n.L, id, true)
+		}
+		if found == nil && emitsRight(n.Kind) {
+			found = sparedScans(n.R, id, true)
 		}
 	case *plan.SetOp:
 		if n.Kind != plan.Union {
-			return
+			return nil
 		}
-		for i, c := range n.Cols {
-			if c.ID != id {
-				continue
-			}
-			for _, in := range n.Inputs {
-				sparedScans(in, in.Schema()[i].ID, far || !n.All, f)
-			}
-			return
+		at := slices.IndexFunc(n.Cols, func(c plan.Column) bool { return c.ID == id })
+		if at < 0 {
+			return nil
+		}
+		for _, in := range n.Inputs {
+			found = append(found, sparedScans(in, in.Schema()[at].ID, far || !n.All)...)
 		}
 	}
+	if found != nil && volatile(n) {
+		return nil // how often it is computed must not change
+	}
+	return found
 }
+
+// volatile reports whether an expression of n is. Those of joins are not copied for it: there may be
+// many on the way.
+func volatile(n plan.Node) bool {
+	if j, ok := n.(*plan.Join); ok {
+		any := func(es []expr.Expr) bool { return slices.ContainsFunc(es, expr.Volatile) }
+		return any(j.On) || any(j.LKeys) || any(j.RKeys) || any(j.Residual)
+	}
+	return slices.ContainsFunc(plan.Exprs(n), expr.Volatile)
+}
+
+func emitsLeft(k plan.JoinKind) bool { return k != plan.RightSemi && k != plan.RightAnti }
 
 func emitsRight(k plan.JoinKind) bool {
 	switch k {

@@ -130,7 +130,7 @@ func TestJoinDomain(t *testing.T) {
 	} {
 		fact, lc := key(1, 261, 261, c.lo, c.hi)
 		dim, rc := key(2, 60, c.of, 1, 73000)
-		l, r := &Relation{Rows: 1e6, Cols: lc}, &Relation{Rows: 60, Cols: rc}
+		l, r := &Relation{Rows: 1e6, cols: lc}, &Relation{Rows: 60, cols: rc}
 		if got := New(FromState(nil)).Join(plan.Inner, l, r, []expr.Expr{rewrite.Equals(fact, dim)}, 0).Rows; got < c.min || got > c.max {
 			t.Errorf("%s: %g rows", c.name, got)
 		}
@@ -146,7 +146,7 @@ func TestKept(t *testing.T) {
 	seg := &catalog.Segment{Rows: 1000, Zones: []catalog.Zone{{Column: 1, Min: int64(0), Max: int64(200), Distinct: 102}}}
 	st := tableStats(rel, &catalog.Manifest{Partitions: [][]*catalog.Segment{{seg}}}, &catalog.Statistics{Columns: []catalog.ColumnStatistics{*kept}})
 	cs, _ := st.Col(1)
-	r := &Relation{Rows: 1000, Cols: map[expr.ColID]Column{1: {ndv: cs.NDV, min: cs.Min, max: cs.Max, typ: types.Int4, kept: cs.Kept}}}
+	r := &Relation{Rows: 1000, cols: map[expr.ColID]Column{1: {ndv: cs.NDV, min: cs.Min, max: cs.Max, typ: types.Int4, kept: cs.Kept}}}
 	col := &expr.Col{ID: 1, Typ: types.Int4}
 	for _, c := range []struct {
 		op   string
