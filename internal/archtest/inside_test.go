@@ -175,7 +175,7 @@ var untested = []string{
 	"planner/unnest",
 	"sql/lex",
 	"sql/mysql",
-	"sql/template",
+	"sql/tochar",
 }
 
 var repositoryPath = regexp.MustCompile(`\b[a-z][a-z0-9]*(?:/[\w.-]*\w)+`)
