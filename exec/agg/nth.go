@@ -1,13 +1,13 @@
-package nth
+package agg
 
 import (
 	"math/bits"
 	"slices"
 )
 
-// Between writes those of the keys that are between lo and hi, and returns how many these are and how
+// keysBetween writes those of the keys that are between lo and hi, and returns how many these are and how
 // many are below. out is as long as keys.
-func Between(keys []uint64, lo, hi uint64, out []uint64) (in, below int) {
+func keysBetween(keys []uint64, lo, hi uint64, out []uint64) (in, below int) {
 	for _, x := range keys {
 		out[in] = x
 		is, less := 0, 0
@@ -22,9 +22,9 @@ func Between(keys []uint64, lo, hi uint64, out []uint64) (in, below int) {
 	return in, below
 }
 
-// Place partitions keys so that keys[k] is what it would be if they were sorted: none before it is
+// placeKey partitions keys so that keys[k] is what it would be if they were sorted: none before it is
 // greater, none after it less (Hoare, "Algorithm 65: Find", 1961).
-func Place(keys []uint64, k int) {
+func placeKey(keys []uint64, k int) {
 	for turns := 2 * bits.Len(uint(len(keys))); len(keys) > 16 && turns > 0; turns-- {
 		mid := median(keys[0], keys[len(keys)/2], keys[len(keys)-1])
 		below, above := 0, len(keys) // keys[:below] are less, keys[above:] greater

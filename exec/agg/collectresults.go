@@ -9,7 +9,6 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
 	"github.com/tributarydb/tributary/exec/batch"
-	"github.com/tributarydb/tributary/exec/rowlist"
 	"github.com/tributarydb/tributary/sql/datetime"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
@@ -238,13 +237,13 @@ func (f *stringFold) add(row types.Row) error {
 }
 
 // addList adds the rows of a list as they came: the binary form of a string is its bytes.
-func (f *stringFold) addList(l *rowlist.List) error {
+func (f *stringFold) addList(l *rowList) error {
 	for _, b := range l.Chunks() {
 		for len(b) > 0 {
-			v, _, rest, err := rowlist.Value(b)
+			v, _, rest, err := rowValue(b)
 			var delimiter []byte
 			if err == nil && len(f.c.args) > 1 {
-				delimiter, _, rest, err = rowlist.Value(rest)
+				delimiter, _, rest, err = rowValue(rest)
 			}
 			if err != nil {
 				return err

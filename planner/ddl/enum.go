@@ -2,181 +2,14 @@ package ddl
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/multigres/multigres/go/common/parser/ast"
 
 	"github.com/tributarydb/tributary/planner/bind"
 	"github.com/tributarydb/tributary/sql/catalog"
-	"github.com/tributarydb/tributary/sql/parse"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
-
-// acceptable refuses a schema's name that is the system's.
-func acceptable(schema string) error {
-	if strings.HasPrefix(schema, "pg_") {
-		return pgerr.New(pgerr.ReservedName, "unacceptable schema name %q", schema).WithDetail("The prefix \"pg_\" is reserved for system schemas.")
-	}
-	return nil
-}
-
-func (p *planner) createSchema(n *ast.CreateSchemaStmt) error {
-	p.res.Tag = "CREATE SCHEMA"
-	owner, err := p.roleSpec(n.Authrole)
-	if err != nil {
-		return err
-	}
-	name := n.Schemaname
-	if name == "" {
-		if r := p.st.Role(owner); r != nil {
-			name = r.Name
-		}
-	}
-	if err := acceptable(name); err != nil {
-		return err
-	}
-	if p.st.SchemaByName(name) != nil {
-		if n.IfNotExists {
-			p.res.Notices = append(p.res.Notices, pgerr.New(pgerr.DuplicateSchema, "schema %q already exists, skipping", name).WithSeverity(pgerr.SevNotice))
-			return nil
-		}
-		return pgerr.New(pgerr.DuplicateSchema, "schema %q already exists", name)
-	}
-	if err := p.mayMakeSchemas(p.env.Bind.Role); err != nil {
-		return err
-	}
-	if err := p.mustBe(owner); err != nil {
-		return err
-	}
-	oid, err := p.env.NewOID()
-	if err != nil {
-		return err
-	}
-	if err := p.add(&catalog.PutSchema{Schema: &catalog.Schema{OID: oid, Name: name, Owner: owner, ACL: p.st.NewACL(catalog.ClassSchema, owner, 0)}}); err != nil {
-		return err
-	}
-	path := p.env.Bind.SearchPath
-	p.env.Bind.SearchPath = append([]string{name}, path...)
-	for _, e := range items(n.SchemaElts) {
-		if err := p.statement(e.(ast.Stmt)); err != nil {
-			return err
-		}
-	}
-	p.env.Bind.SearchPath = path
-	p.res.Tag = "CREATE SCHEMA"
-	return nil
-}
-
-func (p *planner) comment(n *ast.CommentStmt) error {
-	p.res.Tag = "COMMENT"
-	put := func(d catalog.Dep) error { return p.add(&catalog.PutComment{On: d, Text: n.Comment}) }
-	switch n.Objtype {
-	case ast.OBJECT_TABLE, ast.OBJECT_VIEW, ast.OBJECT_MATVIEW, ast.OBJECT_INDEX, ast.OBJECT_SEQUENCE:
-		rel, err := p.existingNamed(n.Object)
-		if err != nil {
-			return err
-		}
-		if err := p.owned(rel); err != nil {
-			return err
-		}
-		is := kindOf(n.Objtype)
-		if is == 0 {
-			is = catalog.KindTable
-		}
-		if is != rel.Kind {
-			return notOfKind(rel, is)
-		}
-		return put(catalog.Dep{OID: rel.OID})
-	case ast.OBJECT_COLUMN:
-		l, ok := n.Object.(*ast.NodeList)
-		if !ok {
-			return pgerr.Unsupported("COMMENT ON COLUMN needs a column")
-		}
-		parts := texts(l)
-		if len(parts) < 2 {
-			return pgerr.New(pgerr.SyntaxError, "column name must be qualified")
-		}
-		rel, column, err := p.columnOf(parts)
-		if err != nil {
-			return err
-		}
-		if err := p.owned(rel); err != nil {
-			return err
-		}
-		c := rel.Column(column)
-		if c == nil {
-			return pgerr.New(pgerr.UndefinedColumn, "column %q of relation %q does not exist", column, rel.Name)
-		}
-		return put(catalog.Dep{OID: rel.OID, Column: c.Num})
-	case ast.OBJECT_SCHEMA:
-		sc := p.st.SchemaByName(text(n.Object))
-		if sc == nil {
-			return pgerr.New(pgerr.InvalidSchemaName, "schema %q does not exist", text(n.Object))
-		}
-		if err := p.mustOwn(sc.Owner, "schema", sc.Name); err != nil {
-			return err
-		}
-		return put(catalog.Dep{OID: sc.OID})
-	case ast.OBJECT_DATABASE:
-		if err := p.mustOwn(p.st.Database().Owner, "database", catalog.DatabaseName); err != nil {
-			return err
-		}
-		return put(catalog.Dep{OID: catalog.DatabaseOID})
-	case ast.OBJECT_ROLE:
-		r := p.st.RoleByName(text(n.Object))
-		if r == nil {
-			return pgerr.New(pgerr.UndefinedObject, "role %q does not exist", text(n.Object))
-		}
-		if r.Super && !p.env.Super {
-			return pgerr.New(pgerr.InsufficientPrivilege, "must be superuser")
-		}
-		if err := p.mayRoles("must have CREATEROLE privilege"); err != nil {
-			return err
-		}
-		return put(catalog.Dep{OID: r.OID})
-	case parse.ObjectModel:
-		m, err := p.model(n.Object)
-		if err == nil {
-			err = p.mustOwn(m.Owner, "model", m.Name)
-		}
-		if err != nil {
-			return err
-		}
-		return put(catalog.Dep{OID: m.OID})
-	case ast.OBJECT_TYPE:
-		e, err := p.ownedEnum(n.Object)
-		if err != nil {
-			return err
-		}
-		return put(catalog.Dep{OID: e.OID})
-	case ast.OBJECT_TABCONSTRAINT:
-		l, ok := n.Object.(*ast.NodeList)
-		if !ok || len(l.Items) < 2 {
-			break
-		}
-		rel, name, err := p.columnOf(texts(l))
-		if err != nil {
-			return err
-		}
-		if err := p.owned(rel); err != nil {
-			return err
-		}
-		for _, c := range rel.Constraints {
-			if c.Name == name {
-				return put(catalog.Dep{OID: c.OID})
-			}
-		}
-		return pgerr.New(pgerr.UndefinedObject, "constraint \"%s\" for table \"%s\" does not exist", name, rel.Name)
-	case ast.OBJECT_DOMCONSTRAINT:
-		if l, ok := n.Object.(*ast.NodeList); ok && len(l.Items) > 0 {
-			if t, ok := l.Items[0].(*ast.TypeName); ok {
-				return pgerr.New(pgerr.UndefinedObject, "type \"%s\" does not exist", strings.Join(texts(t.Names), "."))
-			}
-		}
-	}
-	return pgerr.Unsupported("COMMENT on this kind of object is not supported")
-}
 
 // enum finds a user's type or fails with 42704.
 func (p *planner) enum(n ast.Node) (*catalog.EnumType, error) {
@@ -245,14 +78,6 @@ func (p *planner) nameIn(schema types.OID, name string) string {
 // described names a relation as dependencies are told.
 func (p *planner) described(r *catalog.Relation) string {
 	return kindName(r.Kind) + " " + p.nameIn(r.Schema, r.Name)
-}
-
-// mayMakeSchemas fails with 42501 unless a role may make schemas.
-func (p *planner) mayMakeSchemas(role types.OID) error {
-	if p.st.May(role, p.st.Database().Object(), 'C') {
-		return nil
-	}
-	return pgerr.New(pgerr.InsufficientPrivilege, "permission denied for database %s", catalog.DatabaseName)
 }
 
 func (p *planner) createEnum(n *ast.CreateEnumStmt) error {
@@ -341,19 +166,6 @@ func (p *planner) dropTypes(n *ast.DropStmt, cascade bool) error {
 			return err
 		}
 	}
-	return nil
-}
-
-// createExtension knows the one extension of PostgreSQL's whose relation is always there.
-func (p *planner) createExtension(n *ast.CreateExtensionStmt) error {
-	p.res.Tag = "CREATE EXTENSION"
-	switch {
-	case n.Extname != "pg_stat_statements":
-		return pgerr.Unsupported("extensions are not supported")
-	case !n.IfNotExists:
-		return pgerr.New(pgerr.DuplicateObject, "extension %q already exists", n.Extname)
-	}
-	p.notice("extension %q already exists, skipping", n.Extname)
 	return nil
 }
 

@@ -11,7 +11,7 @@ import (
 // below the join (eager aggregation), and has the same result as above it. On three nodes, partial
 // states are exchanged.
 func TestEarlyConditions(t *testing.T) {
-	for _, n := range []int{1, 3} {
+	for _, n := range oneAndThree() {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			c := connect(t, start(t, n)[n-1], spread)
 			c.must("create table days (day int, name text, week int)")

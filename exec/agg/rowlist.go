@@ -1,4 +1,4 @@
-package rowlist
+package agg
 
 import (
 	"encoding/binary"
@@ -12,11 +12,11 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// Layout is the types of a row's values.
-type Layout []types.Type
+// rowLayout is the types of a row's values.
+type rowLayout []types.Type
 
 // Append appends a row to dst.
-func (l Layout) Append(dst []byte, row types.Row) []byte {
+func (l rowLayout) Append(dst []byte, row types.Row) []byte {
 	le := binary.LittleEndian
 	for k, d := range row {
 		if d == nil {
@@ -32,7 +32,7 @@ func (l Layout) Append(dst []byte, row types.Row) []byte {
 }
 
 // AppendFrom appends row i of columns to dst.
-func (l Layout) AppendFrom(dst []byte, cols []arrow.Array, i int) []byte {
+func (l rowLayout) AppendFrom(dst []byte, cols []arrow.Array, i int) []byte {
 	for k, a := range cols {
 		// The binary form of these is their bytes.
 		if s, ok := a.(*array.String); ok && s.IsValid(i) && (l[k].OID == types.TextOID || l[k].OID == types.VarcharOID) {
@@ -45,8 +45,8 @@ func (l Layout) AppendFrom(dst []byte, cols []arrow.Array, i int) []byte {
 	return dst
 }
 
-// Value cuts the next value off; has is false for NULL.
-func Value(b []byte) (v []byte, has bool, rest []byte, err error) {
+// rowValue cuts the next value off; has is false for NULL.
+func rowValue(b []byte) (v []byte, has bool, rest []byte, err error) {
 	if len(b) < 4 {
 		return nil, false, nil, errDamaged()
 	}
@@ -61,10 +61,10 @@ func Value(b []byte) (v []byte, has bool, rest []byte, err error) {
 }
 
 // Cut cuts the next row off.
-func (l Layout) Cut(b []byte) (row, rest []byte, err error) {
+func (l rowLayout) Cut(b []byte) (row, rest []byte, err error) {
 	rest = b
 	for range l {
-		if _, _, rest, err = Value(rest); err != nil {
+		if _, _, rest, err = rowValue(rest); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -78,8 +78,11 @@ func errDamaged() error {
 	return pgerr.New(pgerr.DataCorrupted, "malformed rows of an aggregate state")
 }
 
-// List is rows of one group, in the order in which they were appended. The zero List has none.
-type List struct {
+// rowList is rows of one group as bytes, in the order in which they were appended; the zero rowList has none. Of
+// values one by one the garbage collector took most of the time that a string_agg of some millions of rows needed.
+//
+//	row = value, …        value = length | binary form (types.AppendBinary)        NULL = length -1
+type rowList struct {
 	N    int // rows
 	full [][]byte
 	last []byte
@@ -90,7 +93,7 @@ type List struct {
 const chunk = 64 << 10
 
 // Append appends n rows, which add encodes, and returns how many bytes more are held.
-func (r *List) Append(n int, add func(dst []byte) []byte) (more int64) {
+func (r *rowList) Append(n int, add func(dst []byte) []byte) (more int64) {
 	if len(r.last) >= chunk {
 		r.full, r.last = append(r.full, r.last), nil
 		more = 24
@@ -102,7 +105,7 @@ func (r *List) Append(n int, add func(dst []byte) []byte) (more int64) {
 }
 
 // AppendList appends the rows of o, and returns how many bytes more are held.
-func (r *List) AppendList(o *List) (more int64) {
+func (r *rowList) AppendList(o *rowList) (more int64) {
 	for _, b := range o.Chunks() {
 		more += r.Append(0, func(dst []byte) []byte { return append(dst, b...) })
 	}
@@ -111,7 +114,7 @@ func (r *List) AppendList(o *List) (more int64) {
 }
 
 // Chunks returns the encoded rows; each chunk begins with a row.
-func (r *List) Chunks() [][]byte {
+func (r *rowList) Chunks() [][]byte {
 	if r.full == nil {
 		return [][]byte{r.last}
 	}
@@ -119,7 +122,7 @@ func (r *List) Chunks() [][]byte {
 }
 
 // Len is the bytes of the encoded rows.
-func (r *List) Len() (n int64) {
+func (r *rowList) Len() (n int64) {
 	for _, b := range r.full {
 		n += int64(len(b))
 	}
@@ -127,14 +130,14 @@ func (r *List) Len() (n int64) {
 }
 
 // Each calls f with each row, which is valid until f returns; its values may alias what is kept.
-func (r *List) Each(l Layout, f func(types.Row) error) error {
+func (r *rowList) Each(l rowLayout, f func(types.Row) error) error {
 	_, err := r.From(l, 0, f)
 	return err
 }
 
 // From is Each of the rows from place at on, which is 0 for the first, and returns the place after the
 // last row, where those that are appended later will begin.
-func (r *List) From(l Layout, at int, f func(types.Row) error) (int, error) {
+func (r *rowList) From(l rowLayout, at int, f func(types.Row) error) (int, error) {
 	skip := at
 	for _, b := range r.Chunks() {
 		n := min(skip, len(b))
@@ -148,14 +151,14 @@ func (r *List) From(l Layout, at int, f func(types.Row) error) (int, error) {
 }
 
 // Each calls f with each of encoded rows, which is valid until f returns; its values may alias b.
-func (l Layout) Each(b []byte, f func(types.Row) error) error {
+func (l rowLayout) Each(b []byte, f func(types.Row) error) error {
 	if len(l) == 0 && len(b) > 0 {
 		return errDamaged()
 	}
 	row := make(types.Row, len(l))
 	for len(b) > 0 {
 		for k, t := range l {
-			v, has, rest, err := Value(b)
+			v, has, rest, err := rowValue(b)
 			if err != nil {
 				return err
 			}
@@ -193,7 +196,7 @@ func value(t types.Type, v []byte) (types.Datum, error) {
 
 // Part returns about size bytes of rows from place at on, which is 0 for the first, and the place after
 // them, -1 at the end.
-func (r *List) Part(l Layout, at, size int) ([]byte, int, error) {
+func (r *rowList) Part(l rowLayout, at, size int) ([]byte, int, error) {
 	dst, skip := make([]byte, 0, size+size/8), at
 	for _, b := range r.Chunks() {
 		n := min(skip, len(b))

@@ -1,4 +1,4 @@
-package rowlist_test
+package agg
 
 import (
 	"bytes"
@@ -8,11 +8,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tributarydb/tributary/exec/rowlist"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-var layout = rowlist.Layout{types.Text, types.Int8, types.Bytea, types.JSONB, types.JSON}
+var layout = rowLayout{types.Text, types.Int8, types.Bytea, types.JSONB, types.JSON}
 
 // random makes rows of short and long values and NULLs.
 func random(r *rand.Rand, n int) []types.Row {
@@ -30,15 +29,15 @@ func random(r *rand.Rand, n int) []types.Row {
 	return out
 }
 
-func listOf(rows []types.Row) (*rowlist.List, int64) {
-	l, held := &rowlist.List{}, int64(0)
+func listOf(rows []types.Row) (*rowList, int64) {
+	l, held := &rowList{}, int64(0)
 	for _, row := range rows {
 		held += l.Append(1, func(dst []byte) []byte { return layout.Append(dst, row) })
 	}
 	return l, held
 }
 
-func rowsOf(t *testing.T, l *rowlist.List) []types.Row {
+func rowsOf(t *testing.T, l *rowList) []types.Row {
 	t.Helper()
 	var out []types.Row
 	if err := l.Each(layout, func(row types.Row) error {
@@ -85,7 +84,7 @@ func TestList(t *testing.T) {
 			t.Fatalf("seed %d: %d bytes of %d, %d held of %d", seed, l.Len(), size, held, have)
 		}
 		for _, most := range []int{1, 100, 50_000, 1 << 30} {
-			parts := &rowlist.List{}
+			parts := &rowList{}
 			for at := 0; at >= 0; {
 				b, next, err := l.Part(layout, at, min(most, int(size)+1))
 				if err != nil {
@@ -112,10 +111,10 @@ func TestDamaged(t *testing.T) {
 			t.Errorf("%d of %d bytes are a row", n, len(row))
 		}
 	}
-	if _, _, err := (rowlist.Layout{}).Cut(row); err == nil {
+	if _, _, err := (rowLayout{}).Cut(row); err == nil {
 		t.Error("a row without values has bytes")
 	}
-	if (rowlist.Layout{}).Each(row, func(types.Row) error { return nil }) == nil {
+	if (rowLayout{}).Each(row, func(types.Row) error { return nil }) == nil {
 		t.Error("rows without values have bytes")
 	}
 }

@@ -7,7 +7,7 @@ import "github.com/tributarydb/tributary/sql/types"
 type Growing struct {
 	c  *collect
 	f  fold
-	at int // the place after the rows in f (rowlist.List.From)
+	at int // the place after the rows in f (rowList.From)
 }
 
 // NewGrowing returns the value of the only group of a; nil if a must look at all rows again, as one that

@@ -1,4 +1,4 @@
-package exchange_test
+package task_test
 
 import (
 	"context"
@@ -10,20 +10,14 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"go.uber.org/goleak"
-
 	"github.com/tributarydb/tributary/exec/batch"
-	"github.com/tributarydb/tributary/exec/exchange"
 	"github.com/tributarydb/tributary/exec/op"
+	"github.com/tributarydb/tributary/exec/task"
 	"github.com/tributarydb/tributary/internal/optest"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/types"
 )
-
-func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("github.com/golang/glog.(*fileSink).flushDaemon"))
-}
 
 // sent records the rows sent to each task.
 type sent struct {
@@ -58,7 +52,7 @@ func TestRouter(t *testing.T) {
 		for _, dests := range []int{1, 3} {
 			for _, f := range []optest.Form{{Size: 1}, {Size: 100, Dict: true, Mix: true}, {Size: 64, Sel: true, Dict: true}} {
 				w := &sent{rows: make([][]types.Row, dests), ts: tb.Types}
-				r := exchange.NewRouter(w, kind, tb.Types, []op.Item{{Col: 1}, {Col: 0}}, []types.Type{types.Text, types.Numeric}, 64, new(atomic.Int64))
+				r := task.NewRouter(w, kind, tb.Types, []op.Item{{Col: 1}, {Col: 0}}, []types.Type{types.Text, types.Numeric}, 64, new(atomic.Int64))
 				for _, b := range tb.Batches(t, f) {
 					if err := r.Send(context.Background(), b); err != nil {
 						t.Fatal(err)
@@ -116,7 +110,7 @@ func TestRouterLongRows(t *testing.T) {
 	}
 	for _, kind := range []plan.ExchangeKind{plan.HashBy, plan.Broadcast} {
 		w := &sent{rows: make([][]types.Row, 3), ts: tb.Types}
-		r := exchange.NewRouter(w, kind, tb.Types, []op.Item{{Col: 0}}, []types.Type{types.Int8}, 8192, new(atomic.Int64))
+		r := task.NewRouter(w, kind, tb.Types, []op.Item{{Col: 0}}, []types.Type{types.Int8}, 8192, new(atomic.Int64))
 		in, out := int64(0), func() (n int64) {
 			return w.bytes / map[plan.ExchangeKind]int64{plan.HashBy: 1, plan.Broadcast: 3}[kind]
 		}

@@ -1,4 +1,4 @@
-package nth
+package agg
 
 import (
 	"math/rand/v2"
@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestPlace: Place (quickselect) finds any position in many or few numbers, all different or not,
+// TestPlace: placeKey (quickselect) finds any position in many or few numbers, all different or not,
 // sorted or not.
 func TestPlace(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
@@ -27,7 +27,7 @@ func TestPlace(t *testing.T) {
 		}
 		want := slices.Sorted(slices.Values(keys))
 		k := r.IntN(n)
-		Place(keys, k)
+		placeKey(keys, k)
 		if keys[k] != want[k] || k > 0 && slices.Max(keys[:k]) > want[k] || slices.Min(keys[k:]) < want[k] {
 			t.Fatalf("place %d of %d has %d, not %d", k, n, keys[k], want[k])
 		}
