@@ -25,7 +25,6 @@ type exception struct {
 var longTypes = map[string]exception{
 	"cluster/coord.dispatcher":     {46, "a method a kind of statement"},
 	"cluster/node.Node":            {45, "joins all rooms of a node; what it answers for each is a method"},
-	"cluster/raftnode.Node":        {91, "works around its library: what deviates is to lie behind a pair of files"},
 	"cluster/session.Session":      {78, "what each statement may ask of its session; parts are to be types of their own"},
 	"cluster/write.Executor":       {50, "a method a kind of write"},
 	"cmd/shell.session":            {77, "a method a command of the shell"},
