@@ -118,7 +118,7 @@ func convertTypes(from, to types.Type, explicit bool) (function.Impl, error) {
 		return nil, nil
 	case to.Form() == vector.Null:
 		return func(c *function.Call, _ []*vector.Vec) (*vector.Vec, error) { return vector.NewNull(c.N), nil }, nil
-	case f == t && f >= types.ClassBits && from.Form() == to.Form():
+	case (f == t && f >= types.ClassBits || from.OID.General() == to.OID.General()) && from.Form() == to.Form():
 		if narrow := to.Narrow(); narrow != nil {
 			return function.Loose(func(_ *function.Call, a []types.Datum) (types.Datum, error) { return narrow(a[0]), nil }), nil
 		}

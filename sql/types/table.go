@@ -38,7 +38,7 @@ type def struct {
 	send    func(dst []byte, d Datum) []byte
 	// show is the cast to text where that is not the text.
 	show func(dst []byte, d Datum) []byte
-	// narrow makes a value of another type of the class one of this, where it is not that already.
+	// narrow makes a value of another type that general serves one of this, where it is not that already.
 	narrow func(d Datum) Datum
 	// general is the type whose operators serve this one, 0 for itself.
 	general OID
@@ -251,7 +251,7 @@ func (t Type) IntRange() (lo, hi int64, ok bool) {
 	return lo, ^lo, true
 }
 
-// Narrow makes values of another type of the class ones of t; nil where they are that already.
+// Narrow makes values of another type with the same General ones of t; nil where they are that already.
 func (t Type) Narrow() func(d Datum) Datum { return t.OID.def().narrow }
 
 // BinaryIsText reports whether the binary form of values is their text, but for a version before it.
