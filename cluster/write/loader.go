@@ -38,7 +38,7 @@ func (r *Executor) newLoader(rel *catalog.Relation, copied []catalog.Column) (*l
 		use.Columns = append(use.Columns, c.Num)
 	}
 	l.dml.Tables = []plan.TableUse{use}
-	r.x.host().Writes(rel)
+	r.x.Host.Writes(rel)
 	b := r.binding(r.x.Text)
 	compile := func(text string, over *catalog.Relation, kind bind.ScalarKind, c catalog.Column) (*eval.Program, error) {
 		e, in, err := bind.ScalarText(b, text, over, kind)
