@@ -64,7 +64,7 @@ func (e *Engine) Command(ctx context.Context, s *session.Session, st *parse.Stat
 			if err != nil {
 				return "", err
 			}
-			return "REFRESH MATERIALIZED VIEW", define.Refresh(x.Execution, view, n)
+			return "REFRESH MATERIALIZED VIEW", define.Refresh(x.Statement, view, n)
 		}), nil
 	case *ast.CopyStmt:
 		return c.copyCommand(n)
@@ -97,7 +97,7 @@ func (c *dispatcher) copyCommand(n *ast.CopyStmt) (*session.Command, error) {
 		}
 		opts := opts
 		opts.Client(c.s.Charset())
-		stream, tag, err := copydata.Copy(x.Execution, st, n, opts)
+		stream, tag, err := copydata.Copy(x.Statement, st, n, opts)
 		if err != nil || stream == nil {
 			return session.Done(tag), err
 		}

@@ -29,7 +29,7 @@ const (
 
 // Analyze keeps what a sample of a table's rows has in columns, or in all of them. Each column is a
 // statement, so that the sample is read, sorted and spilled as any other.
-func Analyze(x *write.Execution, st *catalog.State, rel *catalog.Relation, only []string) error {
+func Analyze(x *write.Statement, st *catalog.State, rel *catalog.Relation, only []string) error {
 	m := st.Manifest(rel.OID)
 	if m == nil || m.Rows() == 0 {
 		return nil // as it was
@@ -56,7 +56,7 @@ func Analyze(x *write.Execution, st *catalog.State, rel *catalog.Relation, only 
 }
 
 // analyzeColumn returns what a sample has in a column; nil for a type that has no order.
-func analyzeColumn(x *write.Execution, st *catalog.State, rel *catalog.Relation, c *catalog.Column, total int64) (*catalog.ColumnStatistics, error) {
+func analyzeColumn(x *write.Statement, st *catalog.State, rel *catalog.Relation, c *catalog.Column, total int64) (*catalog.ColumnStatistics, error) {
 	sampled := ""
 	if total > sampledRows {
 		sampled = fmt.Sprintf(" TABLESAMPLE SYSTEM (%g)", 100*sampledRows/float64(total))
@@ -95,7 +95,7 @@ func analyzeColumn(x *write.Execution, st *catalog.State, rel *catalog.Relation,
 }
 
 // read adds rows, which come by value.
-func (s *sample) read(x *write.Execution, rows op.BatchReader, cols []plan.Column, charge func(int64) error) error {
+func (s *sample) read(x *write.Statement, rows op.BatchReader, cols []plan.Column, charge func(int64) error) error {
 	for {
 		b, err := rows.Next(x.Ctx)
 		if err == io.EOF {

@@ -5,7 +5,7 @@
 //	   │
 //	   ├─ Planner.Bind ─▶ planner.Bound  a statement whose names are found, or the one kept
 //	   │
-//	   └─ Planner.Begin ─▶ Execution  pool, admission, environment of one run
+//	   └─ Planner.Begin ─▶ Run        pool, admission, environment of one run
 //	                          │
 //	                          └─ Open(state) ─▶ Executor: planner.Plan ─▶ planner.Planned ─▶ Runner
 //

@@ -24,7 +24,7 @@ import (
 // It must be closed, after all its readers.
 type Executor struct {
 	Statement // the Runner's
-	x         *Execution
+	x         *Run
 	state     *catalog.State
 	nodes     int          // how many take part in plans that are worth it
 	staged    *plan.Staged // the plan staged last
@@ -57,7 +57,7 @@ func (r *Executor) timed() func() {
 }
 
 // Open opens the statement's resources over a view.
-func (x *Execution) Open(st *catalog.State) *Executor {
+func (x *Run) Open(st *catalog.State) *Executor {
 	r, c := x.planner.Runner, x.Context
 	return &Executor{x: x, state: st, nodes: r.Nodes(), Statement: r.Statement(x.ID, st, x.Pool, x.Env, RunOptions{
 		BatchSize: c.BatchSize, Saturation: c.Saturation, Virtual: x.planner.Virtual.For(c, st), Admission: x.Admission})}

@@ -41,9 +41,9 @@ type Holistic interface {
 	Need(from, to int, states bool) int64
 }
 
-// Together is an Agg whose result of group 0, the only one, is computed by all threads together,
+// ParallelResult is an Agg whose result of group 0, the only one, is computed by all threads together,
 // before Results is called.
-type Together interface {
+type ParallelResult interface {
 	Agg
 	// Begin prepares for so many workers, and returns how many steps it takes them.
 	Begin(workers int) (steps int)

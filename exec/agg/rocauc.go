@@ -198,7 +198,7 @@ func (s *ranked) Need(from, to int, states bool) int64 {
 	return 16 * int64(most)
 }
 
-// Begin implements Together.
+// Begin implements ParallelResult.
 func (s *ranked) Begin(workers int) (steps int) {
 	sides := s.sorted(0)
 	if len(sides) < 2 {
@@ -208,10 +208,10 @@ func (s *ranked) Begin(workers int) (steps int) {
 	return pairs.AreaSteps
 }
 
-// Step implements Together. The scores are not needed once their pairs are counted.
+// Step implements ParallelResult. The scores are not needed once their pairs are counted.
 func (s *ranked) Step(step, worker int) { s.area.Step(step, worker) }
 
-// End implements Together.
+// End implements ParallelResult.
 func (s *ranked) End() {
 	if s.area == nil {
 		return

@@ -13,7 +13,7 @@ import (
 
 // Several returns a family that learns several targets, each independently as f does,
 // one after the other over the same blocks. The engine sets Block.Y to a target's
-// values for the steps that are Aimed at it. With one target it is f.
+// values for the steps of that target (TargetStep). With one target it is f.
 func Several(f Family, targets []string) Family {
 	if len(targets) < 2 {
 		return f
@@ -21,11 +21,11 @@ func Several(f Family, targets []string) Family {
 	return &several{f, targets}
 }
 
-// Aimed is the body of a step for one of several targets, the first being 0.
-type Aimed interface{ Target() int }
+// TargetStep is the body of a step for one of several targets, the first being 0.
+type TargetStep interface{ Target() int }
 
-// Divided is a Predictor of several targets.
-type Divided interface {
+// TargetsPredictor is a Predictor of several targets.
+type TargetsPredictor interface {
 	// Part returns the predictor of one of them, the first being 0.
 	Part(target int) Predictor
 }
@@ -117,7 +117,7 @@ type aimed struct {
 	step   *Step
 }
 
-// Target implements Aimed.
+// Target implements TargetStep.
 func (a *aimed) Target() int { return a.target }
 
 // Encode implements Message.
@@ -384,7 +384,7 @@ func (f *several) Decode(fit *feature.Fitted, d *canon.D) (Predictor, error) {
 // Encode implements Predictor.
 func (p *severalPredictor) Encode(e *canon.E) { encodeParts(e, p.parts) }
 
-// Part implements Divided.
+// Part implements TargetsPredictor.
 func (p *severalPredictor) Part(target int) Predictor { return p.parts[target] }
 
 // Score implements Predictor: of numbers the values by target, as an array and each as
@@ -416,7 +416,7 @@ func (p *severalPredictor) Bytes() (n int64) {
 	return n
 }
 
-// Scratch implements Busy.
+// Scratch implements ScratchPredictor.
 func (p *severalPredictor) Scratch() (most int64) {
 	for _, q := range p.parts {
 		most = max(most, Scratch(q))

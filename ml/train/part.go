@@ -303,7 +303,7 @@ func (h *stepPass) add(ctx context.Context, r family.Rows) error {
 		return err
 	}
 	defer release()
-	if a, ok := h.step.Body.(family.Aimed); ok {
+	if a, ok := h.step.Body.(family.TargetStep); ok {
 		var free func()
 		if b, free, err = h.w.aimed(b, a.Target(), h.by); err != nil {
 			return err

@@ -458,7 +458,7 @@ func (r *runner) evaluate(ctx context.Context, p family.Predictor) (out []family
 	for k, name := range r.job.Targets() {
 		t := &evaluateTask{target: k, held: r.held > 0, classWeights: r.cw, unit: weightUnit(r.weight.Value()), predictor: p}
 		if r.job.targets != nil {
-			t.predictor = p.(family.Divided).Part(k)
+			t.predictor = p.(family.TargetsPredictor).Part(k)
 		}
 		if err := r.cuts(ctx, t); err != nil {
 			return nil, err

@@ -28,7 +28,7 @@ func (o *aggThread) together(ctx context.Context) error {
 		case err == nil:
 			o.returned = need
 			for _, a := range o.out.aggs {
-				if t, ok := a.(agg.Together); ok {
+				if t, ok := a.(agg.ParallelResult); ok {
 					for step := range t.Begin(len(s.with)) {
 						s.steps = append(s.steps, togetherStep{t, step})
 					}
@@ -53,7 +53,7 @@ func (o *aggThread) together(ctx context.Context) error {
 	}
 	if o.out != nil {
 		for _, a := range o.out.aggs {
-			if t, ok := a.(agg.Together); ok {
+			if t, ok := a.(agg.ParallelResult); ok {
 				t.End()
 			}
 		}
@@ -67,13 +67,13 @@ func (s *aggShared) joins() bool {
 		return false
 	}
 	return slices.ContainsFunc(s.with[0].t.aggs, func(a agg.Agg) bool {
-		_, ok := a.(agg.Together)
+		_, ok := a.(agg.ParallelResult)
 		return ok
 	})
 }
 
 // togetherStep is a step of an aggregate whose results the threads compute together.
 type togetherStep struct {
-	of   agg.Together
+	of   agg.ParallelResult
 	step int
 }

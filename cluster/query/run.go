@@ -21,8 +21,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// Execution is what one run of a statement holds on its node.
-type Execution struct {
+// Run is what one run of a statement holds on its node.
+type Run struct {
 	ID      string
 	Context *Context
 	Pool    *mem.Pool
@@ -43,7 +43,7 @@ type Did struct {
 // Begin makes an execution of a context's statement, with its memory pool and its environment. pid is the
 // session's number, 0 for none. fail is called if the statement must end because memory is short. End must be
 // called.
-func (p *Planner) Begin(c *Context, pid uint32, fail func(error)) *Execution {
+func (p *Planner) Begin(c *Context, pid uint32, fail func(error)) *Run {
 	id := p.NextID(pid)
 	return p.begin(c, id, p.Pool.Child("statement "+id, c.WorkMem), fail)
 }
@@ -55,19 +55,19 @@ func (p *Planner) NextID(pid uint32) string {
 	return string(strconv.AppendUint(b, p.Next(), 10))
 }
 
-func (p *Planner) begin(c *Context, id string, pool *mem.Pool, fail func(error)) *Execution {
+func (p *Planner) begin(c *Context, id string, pool *mem.Pool, fail func(error)) *Run {
 	pool.OnFail(fail)
-	return &Execution{ID: id, Context: c, Pool: pool, Admission: p.Runner.Admission(c.SessionUser, pool), Env: c.Env(pool), Did: &Did{}, planner: p}
+	return &Run{ID: id, Context: c, Pool: pool, Admission: p.Runner.Admission(c.SessionUser, pool), Env: c.Env(pool), Did: &Did{}, planner: p}
 }
 
 // Fork makes an execution of the same statement that outlives this one, with
 // memory of its own.
-func (x *Execution) Fork(c *Context, name string, fail func(error)) *Execution {
+func (x *Run) Fork(c *Context, name string, fail func(error)) *Run {
 	return x.planner.begin(c, x.ID, x.planner.Pool.Child(name, 0), fail)
 }
 
 // In returns the execution in another context, for a statement within this one.
-func (x *Execution) In(c *Context) *Execution {
+func (x *Run) In(c *Context) *Run {
 	n := *x
 	n.Context, n.Env = c, c.Env(x.Pool)
 	return &n
@@ -75,7 +75,7 @@ func (x *Execution) In(c *Context) *Execution {
 
 // Buffer makes a buffer for rows that are kept after their plan has ended: the rows of RETURNING, and the
 // keys that foreign keys check. It must be closed.
-func (x *Execution) Buffer(cols []plan.Column) *op.Buffer {
+func (x *Run) Buffer(cols []plan.Column) *op.Buffer {
 	ts := make([]types.Type, len(cols))
 	for i, c := range cols {
 		ts[i] = c.Type
@@ -84,16 +84,16 @@ func (x *Execution) Buffer(cols []plan.Column) *op.Buffer {
 }
 
 // Spill makes a directory for temporary files. It must be closed.
-func (x *Execution) Spill() *spill.Dir { return x.planner.Runner.Spill(x.Pool) }
+func (x *Run) Spill() *spill.Dir { return x.planner.Runner.Spill(x.Pool) }
 
 // Binding returns what the binder needs for a text over a state of the catalog. The parameters have the given
 // types, and planning ends with ctx.
-func (x *Execution) Binding(ctx context.Context, st *catalog.State, text *parse.Statement, params []types.Type) *bind.Session {
+func (x *Run) Binding(ctx context.Context, st *catalog.State, text *parse.Statement, params []types.Type) *bind.Session {
 	return x.planner.Binding(x.Context.With(nil, params), st, text, Poll(ctx))
 }
 
 // Relation finds a relation as the statement names it.
-func (x *Execution) Relation(st *catalog.State, rv *ast.RangeVar) (*catalog.Relation, error) {
+func (x *Run) Relation(st *catalog.State, rv *ast.RangeVar) (*catalog.Relation, error) {
 	r, err := x.planner.Binding(x.Context, st, nil, nil).Relation(rv)
 	if err != nil || r != nil {
 		return r, err
@@ -106,7 +106,7 @@ func (x *Execution) Relation(st *catalog.State, rv *ast.RangeVar) (*catalog.Rela
 }
 
 // End frees what the execution holds, and returns how many bytes of its memory were not released.
-func (x *Execution) End() (leaked int64) {
+func (x *Run) End() (leaked int64) {
 	x.Admission.Close()
 	return x.Pool.Close()
 }
