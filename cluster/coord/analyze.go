@@ -46,7 +46,7 @@ func (c *dispatcher) vacuum(n *ast.VacuumStmt) *session.Command {
 			case !st.Inherits(x.Context.Role, t.rel.Owner):
 				c.s.Notice(pgerr.New(pgerr.Warning, "skipping %q --- only table or database owner can analyze it", t.rel.Name).WithSeverity(pgerr.SevWarning))
 			default:
-				err = define.Analyze(x.Execution, st, t.rel, t.columns)
+				err = define.Analyze(x.Statement, st, t.rel, t.columns)
 			}
 			if err != nil {
 				return "", err
