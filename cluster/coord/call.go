@@ -13,8 +13,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// call handles a query around a statement of our own in the form of a function: the statement runs, once and
-// before the query, which then reads its rows.
+// call handles a query that contains a statement of ours as a function, such as ml.train(…). The statement
+// runs once, before the query, which then reads its rows.
 func (c *dispatcher) call(ctx context.Context, n *parse.Call, params []types.Type) (*session.Command, error) {
 	inner, err := c.Engine.Command(ctx, c.s, n.Statement, params)
 	if err != nil {
@@ -56,7 +56,7 @@ func (c *dispatcher) call(ctx context.Context, n *parse.Call, params []types.Typ
 	}}, nil
 }
 
-// ran runs the statement and returns its rows.
+// ran runs the inner statement and returns its rows.
 func ran(ctx context.Context, x *session.Execution, inner *session.Command, n *parse.Call, cols []plan.Column) ([][]types.Datum, error) {
 	around := x.Text
 	defer func() { x.Text = around }()
@@ -68,7 +68,7 @@ func ran(ctx context.Context, x *session.Execution, inner *session.Command, n *p
 	return allRows(ctx, res, cols)
 }
 
-// allRows reads a result of few rows and closes it; one without rows has its command tag for one.
+// allRows reads a result of few rows and closes it. If the result has no rows, its command tag becomes a row.
 func allRows(ctx context.Context, res *session.Result, cols []plan.Column) (rows [][]types.Datum, err error) {
 	defer func() { err = errors.Join(err, res.Close()) }()
 	if res.Rows == nil {
@@ -96,7 +96,7 @@ func allRows(ctx context.Context, res *session.Result, cols []plan.Column) (rows
 	}
 }
 
-// rowsText writes rows as a query; one without rows has their columns all the same.
+// rowsText writes rows as a query, which has the columns even if there are no rows.
 func (c *dispatcher) rowsText(ctx context.Context, cols []plan.Column, rows [][]types.Datum) (string, error) {
 	st, err := c.s.Begin(ctx)
 	if err != nil {

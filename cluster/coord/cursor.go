@@ -57,7 +57,7 @@ func (c *dispatcher) fetch(n *ast.FetchStmt) (*session.Command, error) {
 	if n.IsMove {
 		return &session.Command{Run: c.fetched(n, "MOVE")}, nil
 	}
-	// A prepared FETCH is of the cursor that has the name when it is bound, then when it runs.
+	// A prepared FETCH refers to the cursor that has this name when it is bound, and again when it runs.
 	shape := func() []plan.Column {
 		cols, _ := c.s.Cursor(n.PortalName)
 		return cols

@@ -29,7 +29,7 @@ func (c *dispatcher) ddl(st *parse.Statement) *session.Command {
 		if err != nil {
 			return "", err
 		}
-		return c.defining().Run(x.Execution, view)
+		return c.defining().Run(x.Statement, view)
 	})
 }
 
@@ -81,7 +81,7 @@ func (c *dispatcher) tableAs(ctx context.Context, stmt *parse.Statement, as *def
 		if err != nil {
 			return "", err
 		}
-		return c.defining().TableAs(x.Execution, st, stmt, as)
+		return c.defining().TableAs(x.Statement, st, stmt, as)
 	})
 	h.Params = bound.Params
 	return h, nil

@@ -1,7 +1,6 @@
 package coord
 
 import (
-	"cmp"
 	"context"
 
 	"github.com/multigres/multigres/go/common/parser/ast"
@@ -9,7 +8,6 @@ import (
 	"github.com/tributarydb/tributary/cluster/copydata"
 	"github.com/tributarydb/tributary/cluster/define"
 	"github.com/tributarydb/tributary/cluster/session"
-	"github.com/tributarydb/tributary/exec/sysview"
 	"github.com/tributarydb/tributary/sql/parse"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
@@ -66,7 +64,7 @@ func (e *Engine) Command(ctx context.Context, s *session.Session, st *parse.Stat
 			if err != nil {
 				return "", err
 			}
-			return "REFRESH MATERIALIZED VIEW", define.Refresh(x.Execution, view, n)
+			return "REFRESH MATERIALIZED VIEW", define.Refresh(x.Statement, view, n)
 		}), nil
 	case *ast.CopyStmt:
 		return c.copyCommand(n)
@@ -99,7 +97,7 @@ func (c *dispatcher) copyCommand(n *ast.CopyStmt) (*session.Command, error) {
 		}
 		opts := opts
 		opts.Client(c.s.Charset())
-		stream, tag, err := copydata.Copy(x.Execution, st, n, opts)
+		stream, tag, err := copydata.Copy(x.Statement, st, n, opts)
 		if err != nil || stream == nil {
 			return session.Done(tag), err
 		}
@@ -119,38 +117,5 @@ func (c *dispatcher) alterSystem(n *ast.VariableSetStmt) *session.Command {
 		}
 		value := func() (string, error) { return settingValue(x, n) }
 		return "ALTER SYSTEM", c.cluster.AlterSystem(x.Ctx, st, x.Context.Role, n, value, c.s.Notice)
-	})
-}
-
-// vacuum handles VACUUM and ANALYZE. Statistics are kept with each segment and
-// compaction runs by itself, so both only check the names they are given.
-func (c *dispatcher) vacuum(n *ast.VacuumStmt) *session.Command {
-	tag := "ANALYZE"
-	if n.IsVacuumcmd {
-		tag = "VACUUM"
-	}
-	return session.Simple(func(ctx context.Context, x *session.Execution) (string, error) {
-		if n.IsVacuumcmd {
-			if err := c.s.Alone("VACUUM"); err != nil {
-				return "", err
-			}
-		}
-		st, err := x.View()
-		if err != nil {
-			return "", err
-		}
-		if n.Rels != nil {
-			for _, r := range n.Rels.Items {
-				if v, ok := r.(*ast.VacuumRelation); ok && v.Relation != nil {
-					if _, system := sysview.RelationOID(cmp.Or(v.Relation.SchemaName, "pg_catalog"), v.Relation.RelName); system {
-						continue // it is computed when it is read
-					}
-					if _, err := x.Relation(st, v.Relation); err != nil {
-						return "", err
-					}
-				}
-			}
-		}
-		return tag, nil
 	})
 }

@@ -10,4 +10,6 @@
 // It has a line for each kind of statement (dispatch.go); the work is done below
 // (docs/decisions/0023). It does not depend on the wire protocol: cmd adapts sessions to
 // wire/session's interfaces. Nor does it depend on Raft: Meta is the replicated catalog.
+//
+// Tested by cluster/node (testdata/sql, testdata/models), cmd/tributary.
 package coord

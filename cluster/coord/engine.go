@@ -39,7 +39,8 @@ type Config struct {
 	Reload   func() // of the node's configuration
 	Trainer  training.Trainer
 	Blobs    training.Blobs
-	// Elsewhere sends a signal to a session of another node; Observe keeps what the node has seen.
+	// Elsewhere sends a signal to a session of another node. Observe records the node's history of statements
+	// and events.
 	Elsewhere func(session.Signal) (bool, error)
 	Forget    func(role types.OID, fingerprint int64) error
 	Observe   *observe.Node

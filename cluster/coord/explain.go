@@ -19,6 +19,12 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
+// isOn reports whether an option is set to on.
+func isOn(d *ast.DefElem) bool {
+	v := strings.ToLower(parse.ConstText(d.Arg))
+	return d.Arg == nil || v == "true" || v == "on" || v == "1"
+}
+
 func explainOpts(l *ast.NodeList) (query.Explain, error) {
 	o := query.Explain{Format: "text"}
 	if l == nil {
@@ -29,8 +35,7 @@ func explainOpts(l *ast.NodeList) (query.Explain, error) {
 		if !ok {
 			continue
 		}
-		v := strings.ToLower(parse.ConstText(d.Arg))
-		on := d.Arg == nil || v == "true" || v == "on" || v == "1"
+		v, on := strings.ToLower(parse.ConstText(d.Arg)), isOn(d)
 		switch strings.ToLower(d.Defname) {
 		case "analyze":
 			o.Analyze = on

@@ -12,10 +12,9 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// lockTable handles LOCK TABLE. Nothing is locked here, so a mode is accepted only
-// where its guarantee holds without a lock: ACCESS SHARE keeps a table from being
-// dropped, altered or emptied under a reader, and a transaction that reads one snapshot
-// to its end sees nothing of that.
+// lockTable handles LOCK TABLE. Tables are not locked, so a mode is accepted only if its guarantee holds
+// without a lock. ACCESS SHARE protects a reader from DROP, ALTER and TRUNCATE of the table; a transaction
+// that reads one snapshot to its end does not see these anyway.
 func (c *dispatcher) lockTable(n *ast.LockStmt) (*session.Command, error) {
 	return session.Simple(func(ctx context.Context, x *session.Execution) (string, error) {
 		switch {

@@ -19,7 +19,7 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// planning returns what the binder needs for a statement, whose planning ends with ctx.
+// planning returns what the binder needs for a statement. Planning ends with ctx.
 func (c *dispatcher) planning(ctx context.Context, st *catalog.State, stmt *parse.Statement, params []types.Type) *bind.Session {
 	return c.queries.Binding(c.s.Context().With(nil, params), st, stmt, query.Poll(ctx))
 }
@@ -108,9 +108,9 @@ func (c *dispatcher) dml(ctx context.Context, stmt *parse.Statement, params []ty
 	}}, nil
 }
 
-// sameColumns returns an error where a statement's columns are not what they were when it was prepared: its
-// client was told those, and would read the values by their types. Drivers know this error and
-// prepare anew.
+// sameColumns returns an error if a statement's columns have changed since it was prepared: the client knows
+// the old columns and would read values by their types. Drivers recognise this error and prepare the
+// statement again.
 func sameColumns(was, now []plan.Column) error {
 	if !slices.EqualFunc(was, now, func(a, b plan.Column) bool {
 		return a.Name == b.Name && a.Type.SamePhysical(b.Type) && a.Type.Mod == b.Type.Mod

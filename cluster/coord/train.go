@@ -34,7 +34,7 @@ func (c *dispatcher) request(x *session.Execution, t training.Statement) (*train
 		return nil, err
 	}
 	x.Enter(st)
-	return &training.Request{Statement: t, Execution: x.Execution.Execution, State: st, Notice: c.s.Notice}, nil
+	return &training.Request{Statement: t, Run: x.Run, State: st, Notice: c.s.Notice}, nil
 }
 
 // trainModel handles {TRAIN|CREATE} MODEL.

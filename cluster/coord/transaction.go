@@ -10,7 +10,7 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// transaction handles BEGIN and its kin.
+// transaction handles BEGIN, COMMIT, SAVEPOINT and the like.
 func (c *dispatcher) transaction(n *ast.TransactionStmt) (*session.Command, error) {
 	switch n.Kind {
 	case ast.TRANS_STMT_PREPARE, ast.TRANS_STMT_COMMIT_PREPARED, ast.TRANS_STMT_ROLLBACK_PREPARED:
@@ -71,7 +71,7 @@ func (c *dispatcher) endBlock(ctx context.Context, commit, chain bool) (*session
 		if chain {
 			return nil, pgerr.New(pgerr.NoActiveSQLTransaction, "%s AND CHAIN can only be used in transaction blocks", map[bool]string{true: "COMMIT", false: "ROLLBACK"}[commit])
 		}
-		// What came before in the text, or in the pipeline, ends here all the same.
+		// The implicit transaction of the statements before it, in the text or the pipeline, ends here.
 		c.s.Warn(pgerr.NoActiveSQLTransaction, "there is no transaction in progress")
 		return session.Done(map[bool]string{true: "COMMIT", false: "ROLLBACK"}[commit]), c.s.EndImplicit(ctx, commit)
 	}

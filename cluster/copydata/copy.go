@@ -56,7 +56,7 @@ func Options(n *ast.CopyStmt) (copyfmt.Options, error) {
 
 // Copy begins a COPY over a view of the catalog. A COPY with a file is executed at once: it has no
 // stream, only a command tag.
-func Copy(x *write.Execution, st *catalog.State, n *ast.CopyStmt, opts copyfmt.Options) (s *Stream, tag string, err error) {
+func Copy(x *write.Statement, st *catalog.State, n *ast.CopyStmt, opts copyfmt.Options) (s *Stream, tag string, err error) {
 	if opts.Charset != nil && opts.Format.Bytes() {
 		return nil, "", pgerr.Unsupported("COPY in a binary format in the encoding %s is not supported", opts.Charset.Name).
 			WithHint("Give ENCODING 'UTF8'.")
@@ -74,7 +74,7 @@ func Copy(x *write.Execution, st *catalog.State, n *ast.CopyStmt, opts copyfmt.O
 }
 
 // copiedColumns finds the relation of a COPY and its columns that are copied.
-func copiedColumns(x *write.Execution, st *catalog.State, n *ast.CopyStmt) (*catalog.Relation, []catalog.Column, error) {
+func copiedColumns(x *write.Statement, st *catalog.State, n *ast.CopyStmt) (*catalog.Relation, []catalog.Column, error) {
 	rel, err := x.Relation(st, n.Relation)
 	if err != nil {
 		return nil, nil, err
@@ -109,7 +109,7 @@ func copiedColumns(x *write.Execution, st *catalog.State, n *ast.CopyStmt) (*cat
 	return rel, out, nil
 }
 
-func mayFile(x *write.Execution, st *catalog.State) error {
+func mayFile(x *write.Statement, st *catalog.State) error {
 	if !st.Super(x.Context.Role) {
 		return pgerr.New(pgerr.InsufficientPrivilege, "must be superuser to COPY to or from a file").
 			WithHint("Anyone can COPY to stdout or from stdin. psql's \\copy command also works for anyone.")
@@ -123,7 +123,14 @@ type decoding interface {
 	Close()
 }
 
-func copyFrom(x *write.Execution, st *catalog.State, n *ast.CopyStmt, opts copyfmt.Options) (*Stream, string, error) {
+// decoded gives the rows to a plan; who opened the decoding closes it.
+type decoded struct{ of decoding }
+
+func (d decoded) Next(context.Context) (*batch.Batch, error) { return d.of.Next() }
+
+func (d decoded) Close() error { return nil }
+
+func copyFrom(x *write.Statement, st *catalog.State, n *ast.CopyStmt, opts copyfmt.Options) (*Stream, string, error) {
 	if err := x.Txn.Writable("COPY FROM"); err != nil {
 		return nil, "", err
 	}
@@ -153,7 +160,7 @@ func copyFrom(x *write.Execution, st *catalog.State, n *ast.CopyStmt, opts copyf
 	load := func(dec decoding, err error) error {
 		if err == nil {
 			defer dec.Close()
-			rows, err = r.Load(rel, cols, dec.Next)
+			rows, err = r.Copy(rel, cols, decoded{dec})
 		}
 		return err
 	}
@@ -229,7 +236,7 @@ func fileError(err error, name, verb string) error {
 	return pgerr.Wrap(pgerr.IOError, err, "could not open file \"%s\" for %s", name, verb)
 }
 
-func copyTo(x *write.Execution, st *catalog.State, n *ast.CopyStmt, opts copyfmt.Options) (*Stream, string, error) {
+func copyTo(x *write.Statement, st *catalog.State, n *ast.CopyStmt, opts copyfmt.Options) (*Stream, string, error) {
 	r := x.Open(st)
 	rows, cols, err := open(r, x, st, n)
 	if err != nil {
@@ -292,7 +299,7 @@ func copyTo(x *write.Execution, st *catalog.State, n *ast.CopyStmt, opts copyfmt
 }
 
 // open starts the table scan or query of a COPY TO.
-func open(r *write.Executor, x *write.Execution, st *catalog.State, n *ast.CopyStmt) (op.BatchReader, []plan.Column, error) {
+func open(r *write.Executor, x *write.Statement, st *catalog.State, n *ast.CopyStmt) (op.BatchReader, []plan.Column, error) {
 	b, err := bindSource(x, st, n)
 	if err != nil {
 		return nil, nil, err
@@ -380,7 +387,7 @@ func (e *encoding) encode(ctx context.Context) ([]byte, []int, error) {
 }
 
 // bindSource binds what a COPY TO writes: a table's columns or a query.
-func bindSource(x *write.Execution, st *catalog.State, n *ast.CopyStmt) (*planner.Bound, error) {
+func bindSource(x *write.Statement, st *catalog.State, n *ast.CopyStmt) (*planner.Bound, error) {
 	if n.Query != nil {
 		node, ok := n.Query.(ast.Stmt)
 		if !ok {

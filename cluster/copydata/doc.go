@@ -3,4 +3,6 @@
 //
 //	client bytes ─Write─▶ pipe ─▶ copyfmt.Decoder ─▶ rows ─▶ write.Run.Load
 //	rows ─▶ copyfmt.Encoder ─Read─▶ client bytes
+//
+// Tested by cluster/node/copyparquet_test.go, cluster/node/copypacked_test.go, cluster/node/testdata/sql/files.txt.
 package copydata

@@ -21,7 +21,7 @@ import (
 
 // parquetRows reads the rows of a Parquet file as columns of a table.
 type parquetRows struct {
-	x     *write.Execution
+	x     *write.Statement
 	acct  *mem.Account
 	rows  op.BatchReader
 	conv  []*eval.Program // converts to each column of the table; nil where the file has its type
@@ -30,7 +30,7 @@ type parquetRows struct {
 
 // spool copies a stream to a temporary file and reads the rows from there: the footer of a Parquet
 // file, without which nothing can be read, is at its end.
-func spool(x *write.Execution, st *catalog.State, cols []catalog.Column, in io.Reader) (*parquetRows, error) {
+func spool(x *write.Statement, st *catalog.State, cols []catalog.Column, in io.Reader) (*parquetRows, error) {
 	dir := x.Spill()
 	file, err := dir.Spool(x.Ctx)
 	if err != nil {
@@ -55,7 +55,7 @@ func spool(x *write.Execution, st *catalog.State, cols []catalog.Column, in io.R
 }
 
 // openParquet opens a file, which errors call name, for columns of a table.
-func openParquet(x *write.Execution, st *catalog.State, cols []catalog.Column, path, name string) (_ *parquetRows, err error) {
+func openParquet(x *write.Statement, st *catalog.State, cols []catalog.Column, path, name string) (_ *parquetRows, err error) {
 	p := &parquetRows{x: x, acct: x.Pool.Account("copy decoder", false)}
 	defer func() {
 		if err != nil {

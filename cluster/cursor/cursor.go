@@ -43,7 +43,7 @@ type Cursor struct {
 
 // New makes a cursor whose query runs in x until ctx ends: neither ends with the
 // DECLARE. Rows that do not fit in memory are written to directory temp.
-func New(o Options, x *query.Execution, ctx context.Context, cancel context.CancelCauseFunc, temp string) *Cursor {
+func New(o Options, x *query.Run, ctx context.Context, cancel context.CancelCauseFunc, temp string) *Cursor {
 	return &Cursor{Options: o, ctx: ctx, cancel: cancel, pool: x.Pool, admission: x.Admission, rows: newRows(x.Pool, temp)}
 }
 

@@ -62,7 +62,7 @@ func (a *admission) Close()               {}
 func open(t *testing.T, o Options, src *numbers) *Cursor {
 	t.Helper()
 	ctx, cancel := context.WithCancelCause(context.Background())
-	x := &query.Execution{Pool: mem.NewPool("cursor", 0), Admission: &admission{held: 1}}
+	x := &query.Run{Pool: mem.NewPool("cursor", 0), Admission: &admission{held: 1}}
 	c := New(o, x, ctx, cancel, t.TempDir())
 	cols := []plan.Column{{ID: 1, Name: "n", Type: types.Int8}}
 	if err := c.Open(context.Background(), func(context.Context) ([]plan.Column, op.BatchReader, error) { return cols, src, nil }); err != nil {

@@ -30,7 +30,7 @@ type Session struct {
 }
 
 // env is what planning a definition takes.
-func (s *Session) env(x *write.Execution, st *catalog.State, text *parse.Statement, params []types.Type) *ddl.Env {
+func (s *Session) env(x *write.Statement, st *catalog.State, text *parse.Statement, params []types.Type) *ddl.Env {
 	super := st.Super(x.Context.Role)
 	return &ddl.Env{
 		Bind:         x.Binding(x.Ctx, st, text, params),
@@ -46,7 +46,7 @@ func (s *Session) env(x *write.Execution, st *catalog.State, text *parse.Stateme
 }
 
 // Run carries out a statement that planner/ddl knows, over a view.
-func (s *Session) Run(x *write.Execution, st *catalog.State) (tag string, err error) {
+func (s *Session) Run(x *write.Statement, st *catalog.State) (tag string, err error) {
 	x.Enter(st)
 	res, err := ddl.Plan(s.env(x, st, x.Text, nil), x.Text)
 	if err != nil {
@@ -57,7 +57,7 @@ func (s *Session) Run(x *write.Execution, st *catalog.State) (tag string, err er
 
 // apply carries out what planner/ddl found: new rows from the state before,
 // the changes, then the checks over the state after.
-func (s *Session) apply(x *write.Execution, st *catalog.State, res *ddl.Result) error {
+func (s *Session) apply(x *write.Statement, st *catalog.State, res *ddl.Result) error {
 	changes, rw := res.Changes, res.Rewrite
 	var segs []*catalog.Segment
 	if rw != nil {
@@ -106,7 +106,7 @@ func (s *Session) apply(x *write.Execution, st *catalog.State, res *ddl.Result) 
 }
 
 // rewrite makes the new rows of a table.
-func rewrite(x *write.Execution, before, after *catalog.State, rw *ddl.Rewrite) ([]*catalog.Segment, error) {
+func rewrite(x *write.Statement, before, after *catalog.State, rw *ddl.Rewrite) ([]*catalog.Segment, error) {
 	r := x.Open(before)
 	defer r.Close()
 	var share int64
@@ -133,7 +133,7 @@ type TableAs struct {
 }
 
 // TableAs carries a statement out over a view; text is what the query is part of.
-func (s *Session) TableAs(x *write.Execution, st *catalog.State, text *parse.Statement, n *TableAs) (tag string, err error) {
+func (s *Session) TableAs(x *write.Statement, st *catalog.State, text *parse.Statement, n *TableAs) (tag string, err error) {
 	env := s.env(x, st, text, x.Context.ParamTypes)
 	bound, err := bind.Query(env.Bind, n.Query)
 	if err != nil {
@@ -190,7 +190,7 @@ func add(t *write.Txn, table types.OID, segs []*catalog.Segment) error {
 }
 
 // Refresh carries out REFRESH MATERIALIZED VIEW.
-func Refresh(x *write.Execution, st *catalog.State, n *ast.RefreshMatViewStmt) error {
+func Refresh(x *write.Statement, st *catalog.State, n *ast.RefreshMatViewStmt) error {
 	rel, err := x.Relation(st, n.Relation)
 	if err != nil {
 		return err

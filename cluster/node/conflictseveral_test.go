@@ -52,6 +52,10 @@ func severalText(r [4]any) string {
 // constraints, and compares with inserting them one by one. The order of the rows matters: one that
 // is skipped for one of its keys does not occupy its other keys, so a later row can have these.
 func TestOnConflictSeveral(t *testing.T) {
+	if testing.Short() {
+		testOnConflictSeveral(t, connect(t, start(t, 3)[2], spread), 3000)
+		return
+	}
 	t.Run("one node", func(t *testing.T) { testOnConflictSeveral(t, connect(t, start(t, 1)[0]), 9500) })
 	t.Run("small batches", func(t *testing.T) {
 		testOnConflictSeveral(t, connect(t, start(t, 1)[0], "batch_size = 64"), 9000)

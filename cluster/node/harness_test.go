@@ -190,6 +190,14 @@ func (c *client) must(sql string) []string {
 	return rows
 }
 
+// oneAndThree are the numbers of nodes that a test runs on: three have all that one has, and are enough for the short form.
+func oneAndThree() []int {
+	if testing.Short() {
+		return []int{3}
+	}
+	return []int{1, 3}
+}
+
 // sorted sorts the rows, unless the query has "order by 1".
 func sorted(sql string, rows []string) []string {
 	if strings.Contains(sql, "order by 1") {

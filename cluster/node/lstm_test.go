@@ -9,7 +9,7 @@ import (
 // largest for the anomalous series, and models trained on one node and on three are the same.
 func TestModelsOfSequences(t *testing.T) {
 	var hashes []string
-	for _, n := range []int{1, 3} {
+	for _, n := range oneAndThree() {
 		nodes := start(t, n)
 		c := connect(t, nodes[n-1], spread)
 		c.must(`create table readings as select i % 50 as site, i / 50 as at, sin(i / 50 * 0.7 + i % 50) as x,

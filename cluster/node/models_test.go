@@ -37,7 +37,7 @@ func (c *client) number(sql string) float64 {
 // are the same.
 func TestModels(t *testing.T) {
 	var hashes [][]string
-	for _, n := range []int{1, 3} {
+	for _, n := range oneAndThree() {
 		nodes := start(t, n)
 		c := connect(t, nodes[n-1], spread)
 		c.must(flowers)

@@ -84,6 +84,7 @@ type Pace struct {
 	Sweep, Tick, Grace, Audit time.Duration // repl.Options
 	SegmentRows               int64         // repl.Options
 	Snapshot                  uint64        // raftnode.Options
+	Without                   raftnode.Deviation
 }
 
 // Node is a running node.
@@ -190,7 +191,7 @@ func Start(ctx context.Context, o Options) (_ *Node, err error) {
 	n.self = catalog.Node{ID: n.dir.ID, Name: n.o.Name, Addr: addr, PG: o.PG, HTTP: o.HTTP, Cores: runtime.NumCPU(), Threads: o.Threads, Memory: o.Memory, Zone: o.Zone}
 	n.locks = advisory.New(locks{n}, advisory.Lease*cmp.Or(o.DeadAfter, 3*time.Second))
 	n.raft, err = raftnode.Start(raftnode.Options{Dir: n.dir, Self: n.self, Join: o.Join, Server: n.server, Dialer: &dialer, Log: o.Log,
-		Heartbeat: o.Heartbeat, DeadAfter: o.DeadAfter, Snapshot: o.Pace.Snapshot, OldestRead: n.oldestRead, Report: n.report, BeforeSecond: n.locks.Share, OnLead: []func(context.Context){n.repl.Lead}})
+		Heartbeat: o.Heartbeat, DeadAfter: o.DeadAfter, Snapshot: o.Pace.Snapshot, Without: o.Pace.Without, OldestRead: n.oldestRead, Report: n.report, BeforeSecond: n.locks.Share, OnLead: []func(context.Context){n.repl.Lead}})
 	if err != nil {
 		return nil, err
 	}

@@ -283,6 +283,9 @@ func TestPanics(t *testing.T) {
 		nodes int
 		set   []string
 	}{{1, nil}, {3, []string{spread, apart}}} {
+		if testing.Short() && form.nodes == 1 {
+			continue
+		}
 		t.Run(fmt.Sprint(form.nodes), func(t *testing.T) {
 			nodes := start(t, form.nodes, func(o *Options) { o.Threads = 3 })
 			c := connect(t, nodes[0], append(form.set, "batch_size = 100")...)

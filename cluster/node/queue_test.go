@@ -43,7 +43,7 @@ var heavy = []struct{ sql, want string }{
 // TestQueueOfMany: many heavy statements at once, with memory for one or two, all succeed, on one node
 // and on three.
 func TestQueueOfMany(t *testing.T) {
-	for _, nodes := range []int{1, 3} {
+	for _, nodes := range oneAndThree() {
 		ns := []*Node{}
 		if nodes == 1 {
 			ns = append(ns, startSmall(t))

@@ -12,7 +12,7 @@ import (
 // TestRepartition: tables of no, few and many rows that are repartitioned into more or fewer partitions
 // have the same rows as before, divided evenly.
 func TestRepartition(t *testing.T) {
-	for _, n := range []int{1, 3} {
+	for _, n := range oneAndThree() {
 		t.Run(fmt.Sprintf("%d nodes", n), func(t *testing.T) {
 			nodes := start(t, n)
 			c, other := connect(t, nodes[0], spread), connect(t, nodes[n-1], spread)

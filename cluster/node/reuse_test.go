@@ -32,7 +32,7 @@ func still(o *Options) { o.Pace.Tick = time.Hour }
 // and its model is the same as without. It is not used for other rows, another encoding of them, or a
 // volatile query.
 func TestDatasetReused(t *testing.T) {
-	for _, n := range []int{1, 3} {
+	for _, n := range oneAndThree() {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			nodes := start(t, n, still)
 			c, fresh := connect(t, nodes[0], spread), connect(t, nodes[0], spread, "tributary.keep_datasets = off")

@@ -31,7 +31,7 @@ func TestScripts(t *testing.T) { runScripts(t, "testdata/sql/*.txt", start(t, 1)
 // TestModelScripts runs the scripts of testdata/models, in which errors have their hints and positions,
 // on one node and on three.
 func TestModelScripts(t *testing.T) {
-	for _, n := range []int{1, 3} {
+	for _, n := range oneAndThree() {
 		t.Run(fmt.Sprint(n), func(t *testing.T) { runScripts(t, "testdata/models/*.txt", start(t, n), true, *rewrite && n == 1) })
 	}
 }

@@ -18,7 +18,7 @@ func TestPredictionsOfWindows(t *testing.T) {
 	families.All = append(slices.Clip(before), familytest.Fading{})
 	t.Cleanup(func() { families.All = before })
 	var hashes, sums []string
-	for _, n := range []int{1, 3} {
+	for _, n := range oneAndThree() {
 		nodes := start(t, n)
 		c := connect(t, nodes[n-1], spread)
 		c.must(`create table readings as select i % 40 as site, case when i % 3 = 0 then 'a' end as line, (i * 7919) % 4001 as at, sin(i)::float8 as x, (sin(i) * 2 + cos(i * 3))::float8 as y

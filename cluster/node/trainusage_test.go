@@ -28,7 +28,7 @@ func figure(t testing.TB, plan, pattern string) (n int64) {
 // TestTrainingUsage: EXPLAIN ANALYZE shows how many bytes a training sent, read and wrote. Algorithms
 // that train where the rows are send no rows; those with mini-batches distribute them.
 func TestTrainingUsage(t *testing.T) {
-	for _, n := range []int{1, 3} {
+	for _, n := range oneAndThree() {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			nodes := start(t, n)
 			c := connect(t, nodes[0], spread, "tributary.keep_datasets = off") // each training reads its rows
@@ -85,7 +85,7 @@ func TestTrainingUsage(t *testing.T) {
 func TestTrainingOfOneSegment(t *testing.T) {
 	const rows, cols = 12000, 20
 	models := map[string]bool{}
-	for _, n := range []int{1, 3} {
+	for _, n := range oneAndThree() {
 		nodes := start(t, n)
 		c := connect(t, nodes[0], "tributary.keep_datasets = off")
 		var list strings.Builder
@@ -151,7 +151,7 @@ func TestOtherRowsAreHeld(t *testing.T) {
 	was := debug.SetMemoryLimit(-1)
 	defer debug.SetMemoryLimit(was)
 	models := map[string]bool{}
-	for _, n := range []int{1, 3} {
+	for _, n := range oneAndThree() {
 		nodes := start(t, n, func(o *Options) { o.Memory = 40 << 20 })
 		debug.SetMemoryLimit(was) // the limit is of one node, and this process has all
 		c := connect(t, nodes[0], "tributary.keep_datasets = off", spread)

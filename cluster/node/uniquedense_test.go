@@ -14,7 +14,7 @@ import (
 // range or around 0, are inserted if no two keys are equal; otherwise the error names the duplicate key.
 func TestNumbersAsKeys(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 3))
-	for _, n := range []int{1, 3} {
+	for _, n := range oneAndThree() {
 		c := connect(t, start(t, n)[n-1])
 		for typ, span := range map[string][2]int64{"int2": {math.MinInt16, math.MaxInt16}, "int4": {math.MinInt32, math.MaxInt32}, "int8": {math.MinInt64, math.MaxInt64}} {
 			c.must(fmt.Sprintf("CREATE TABLE %s_keys (k %s UNIQUE, n int)", typ, typ))

@@ -9,7 +9,7 @@ import (
 // TestWritesInThreads: DML over so many rows that several threads write them, on the nodes that store
 // the rows, has the results and errors that it has over few.
 func TestWritesInThreads(t *testing.T) {
-	for _, n := range []int{1, 3} {
+	for _, n := range oneAndThree() {
 		nodes := start(t, n)
 		c := connect(t, nodes[n-1])
 		c.must("create table p (k int primary key, v int check (v < 1000000), h int generated always as (v * 2) stored)")

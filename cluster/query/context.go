@@ -16,8 +16,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// Context is what a statement's text means besides itself. Nobody changes it once
-// it is made; it may be shared.
+// Context is everything besides the text that decides what a statement means. It never changes, so it may be
+// shared.
 type Context struct {
 	Role, SessionUser types.OID
 	Temp              types.OID // the schema of temporary tables, 0 for none
@@ -40,7 +40,8 @@ type Context struct {
 	meaning meaning
 }
 
-// Host is what functions and system relations ask of whoever gave the statement.
+// Host answers what functions and system relations ask of the session, or of the training, that runs the
+// statement.
 type Host interface {
 	function.Host
 	function.Deparser
@@ -55,11 +56,11 @@ type NamedHost interface {
 	types.Names
 }
 
-// Identity is whose statement it is.
+// Identity says for whom the statement runs.
 type Identity struct{ Role, SessionUser, Temp types.OID }
 
-// NewContext makes a context of settings as they are now. values are those of
-// Values, and at is the statement's time.
+// NewContext makes a context from the current settings. values is the result of Values for them, and at is
+// the statement's time.
 func NewContext(who Identity, set *settings.Set, values *types.Env, at time.Time, host Host) *Context {
 	v := *values
 	v.Now = at
@@ -74,8 +75,8 @@ func NewContext(who Identity, set *settings.Set, values *types.Env, at time.Time
 	return c
 }
 
-// At is the context for another statement of the same identity and settings, which
-// host gives at a time of its own, with its parameters.
+// At returns the context for another statement with the same identity and settings, but its own host, time
+// and parameters.
 func (c *Context) At(at time.Time, host Host, params []types.Datum, of []types.Type) *Context {
 	n, v := *c, *c.Values
 	v.Now = at
@@ -83,21 +84,21 @@ func (c *Context) At(at time.Time, host Host, params []types.Datum, of []types.T
 	return &n
 }
 
-// With is the context with other parameters.
+// With returns the context with other parameters.
 func (c *Context) With(params []types.Datum, of []types.Type) *Context {
 	n := *c
 	n.Params, n.ParamTypes = params, of
 	return &n
 }
 
-// As is the context of another role without parameters.
+// As returns the context for another role, without parameters.
 func (c *Context) As(role types.OID, host Host) *Context {
 	n := c.With(nil, nil)
 	n.Role, n.Host = role, host
 	return n
 }
 
-// Env is the environment of the statement's expressions, which charge pool.
+// Env returns the environment of the statement's expressions; they charge pool.
 func (c *Context) Env(pool *mem.Pool) *function.Env {
 	return &function.Env{Types: c.Values, Params: c.Params, Pool: pool, Host: c.Host}
 }
@@ -132,7 +133,7 @@ func (c *Context) schemaNames(st *catalog.State) (out []string) {
 	return out
 }
 
-// Session is what functions are told of who runs the statement.
+// Session returns what functions may know about the session that runs the statement.
 func (c *Context) Session(st *catalog.State) function.Session {
 	s := function.Session{User: c.Role, SessionUser: c.SessionUser, Database: catalog.DatabaseName, Temp: c.Temp}
 	for _, sc := range c.Schemas(st) {
@@ -141,12 +142,12 @@ func (c *Context) Session(st *catalog.State) function.Session {
 	return s
 }
 
-// View is what system relations show to the statement.
+// View returns what decides what system relations show to the statement.
 func (c *Context) View(st *catalog.State) sysview.SessionInfo {
 	return sysview.SessionInfo{Role: c.Role, PID: c.Host.Session().PID, SearchPath: c.schemaNames(st), Temp: c.Temp}
 }
 
-// Dialect is the dialect that settings ask for.
+// Dialect returns the SQL dialect of the settings.
 func Dialect(set *settings.Set) parse.Dialect {
 	if set.Value("dialect") == "mysql" {
 		return parse.MySQL
@@ -154,7 +155,7 @@ func Dialect(set *settings.Set) parse.Dialect {
 	return parse.Postgres
 }
 
-// Values is how values are read and written by settings.
+// Values returns how values are read and written under these settings.
 func Values(set *settings.Set, names types.Names) *types.Env {
 	loc, ok := datetime.LoadZone(set.Value("timezone"))
 	if !ok {
@@ -172,7 +173,7 @@ func Values(set *settings.Set, names types.Names) *types.Env {
 	return e
 }
 
-// Show is a setting's value as SHOW and current_setting give it.
+// Show returns a setting's value as SHOW and current_setting print it.
 func Show(set *settings.Set, name string) (string, error) {
 	v, err := set.Get(name)
 	if err != nil {
@@ -235,7 +236,7 @@ func splitIdents(text string) []string {
 	return out
 }
 
-// MustOwn fails unless the context's role may do with a model what its owner may.
+// MustOwn returns an error unless the context's role has the rights of the model's owner.
 func (c *Context) MustOwn(st *catalog.State, m *catalog.Model) error {
 	if st.Inherits(c.Role, m.Owner) {
 		return nil
@@ -243,8 +244,8 @@ func (c *Context) MustOwn(st *catalog.State, m *catalog.Model) error {
 	return pgerr.New(pgerr.InsufficientPrivilege, "must be owner of model %s", m.Name)
 }
 
-// meaning is the part of a context that decides what a text means. Names of reg*
-// types mean what the path says.
+// meaning is the part of a context on which the binding of a text depends. The search path decides what names
+// of reg* types mean.
 type meaning struct {
 	role, temp types.OID
 	path       string

@@ -9,7 +9,7 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// encoded is a context's durable form. The role is its holder's to keep.
+// encoded is a context's durable form. The role is not in it; whoever stores the form stores the role too.
 type encoded struct {
 	User     types.OID
 	Temp     types.OID
@@ -19,12 +19,10 @@ type encoded struct {
 	Params   []byte // packed datums
 }
 
-// forClients are settings that say how long a client waits, not what a statement
-// means.
+// forClients are settings that limit how long a client waits. They do not change what a statement means.
 var forClients = map[string]bool{"statement_timeout": true, "lock_timeout": true, "idle_in_transaction_session_timeout": true, "idle_session_timeout": true}
 
-// Encode returns the context's durable form; set are the settings that it was made
-// of.
+// Encode returns the context's durable form; set are the settings from which it was made.
 func (c *Context) Encode(set *settings.Set) []byte {
 	e := encoded{User: c.SessionUser, Temp: c.Temp, Now: c.Values.Now, Types: c.ParamTypes, Params: codec.Marshal(c.Params)}
 	for _, v := range set.Changed() {
@@ -35,8 +33,8 @@ func (c *Context) Encode(set *settings.Set) []byte {
 	return codec.Marshal(e)
 }
 
-// Decode reads a durable form as role's. host makes the context's host out of its
-// settings; shared is the value of one that is no session's.
+// Decode reads a durable form, for a statement of role. host makes the context's host from its settings;
+// shared returns the value of a setting that does not belong to a session.
 func Decode(b []byte, role types.OID, shared func(*settings.Def) string, host func(*settings.Set) NamedHost) (*Context, error) {
 	e, err := codec.Unmarshal[encoded](b)
 	if err != nil {

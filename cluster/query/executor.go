@@ -24,7 +24,7 @@ import (
 // It must be closed, after all its readers.
 type Executor struct {
 	Statement // the Runner's
-	x         *Execution
+	x         *Run
 	state     *catalog.State
 	nodes     int          // how many take part in plans that are worth it
 	staged    *plan.Staged // the plan staged last
@@ -57,14 +57,14 @@ func (r *Executor) timed() func() {
 }
 
 // Open opens the statement's resources over a view.
-func (x *Execution) Open(st *catalog.State) *Executor {
+func (x *Run) Open(st *catalog.State) *Executor {
 	r, c := x.planner.Runner, x.Context
 	return &Executor{x: x, state: st, nodes: r.Nodes(), Statement: r.Statement(x.ID, st, x.Pool, x.Env, RunOptions{
 		BatchSize: c.BatchSize, Saturation: c.Saturation, Virtual: x.planner.Virtual.For(c, st), Admission: x.Admission})}
 }
 
-// planning is what a plan over the run's view is made for; manifests are those of
-// scans that do not read the view's.
+// planning returns the environment for which plans are made; manifests are those of scans that do not read
+// the manifests of the executor's state.
 func (r *Executor) planning(ctx context.Context, manifests map[*plan.Scan]*catalog.Manifest) *planner.Env {
 	x := r.x
 	return &planner.Env{State: r.state, Role: x.Context.Role, Params: x.Context.Params, Nodes: r.nodes, Threads: x.planner.Runner.Threads(), Folder: eval.Folder{Env: x.Env},
@@ -78,13 +78,13 @@ func (r *Executor) planning(ctx context.Context, manifests map[*plan.Scan]*catal
 		Replicas: r.replicas(manifests), Scarce: x.Pool.Paused, Poll: Poll(ctx)}
 }
 
-// Optimize makes a bound statement one whose tree can be staged.
+// Optimize optimises a bound statement; its tree can then be cut into stages.
 func (r *Executor) Optimize(ctx context.Context, b *planner.Bound) (*planner.Planned, error) {
 	defer r.timed()()
 	return planner.Optimize(b, r.planning(ctx, nil))
 }
 
-// Plan makes a bound statement one that can run.
+// Plan optimises a bound statement and cuts it into stages, so that it can run.
 func (r *Executor) Plan(ctx context.Context, b *planner.Bound) (*planner.Planned, error) {
 	p, err := planner.KnownGeneric(b, r.state, r.x.Context.Role, func(root plan.Node) bool { return r.isLocal(root, nil) })
 	if p != nil || err != nil {
@@ -204,8 +204,8 @@ func (r *Executor) Start(ctx context.Context, root plan.Node, cols []plan.Column
 	return r.Execute(ctx, r.staged, manifests)
 }
 
-// StartSmall starts a tree that reads and returns few rows, such as a look-up of keys.
-// Where all it reads is on this node, it is not estimated and runs here.
+// StartSmall starts a tree that reads and returns few rows, such as a look-up of keys. If this node has
+// everything that the tree reads, the tree runs here without estimates.
 func (r *Executor) StartSmall(ctx context.Context, root plan.Node, cols []plan.Column, manifests map[*plan.Scan]*catalog.Manifest) (op.BatchReader, error) {
 	if !r.isLocal(root, manifests) {
 		return r.Start(ctx, root, cols, manifests)
@@ -218,7 +218,7 @@ func (r *Executor) StartSmall(ctx context.Context, root plan.Node, cols []plan.C
 	return r.Execute(ctx, s, manifests)
 }
 
-// nodesFor is the number of nodes that run a tree: trees over few rows run on this one.
+// nodesFor returns how many nodes run a tree. Trees over few rows run on this node only.
 func (r *Executor) nodesFor(root plan.Node, manifests map[*plan.Scan]*catalog.Manifest) int {
 	least := r.x.Context.DistributeRows
 	if c, ok := root.(*plan.Collect); ok && least > 0 { // collected rows are read many times, so values are counted, not rows
@@ -279,9 +279,8 @@ func (r *Executor) isLocal(n plan.Node, manifests map[*plan.Scan]*catalog.Manife
 	return true
 }
 
-// LeafRows is the number of rows that the leaves of a plan read; counting may end
-// at enough. Segments that a scan's filter rules out do not count, and files that
-// only this node can read count if files is set.
+// LeafRows returns the number of rows that the leaves of a plan read; counting may stop at enough. Segments
+// that a scan's filter rules out do not count, and files that only this node can read count if files is set.
 func (r *Executor) LeafRows(n plan.Node, manifests map[*plan.Scan]*catalog.Manifest, enough int64, files bool) (rows int64) {
 	switch n := n.(type) {
 	case *plan.Source:

@@ -14,15 +14,16 @@ type Explain struct {
 	Format                    string // text, json, yaml, xml or dot
 }
 
-// Note keeps the plan that has just run for d, and what it did, for Show: others of
-// the same statement will follow, that check what was written.
+// Note keeps the plan that has just run for d, and what it did, for Show. Later plans of the same statement
+// only check what was written.
 func (r *Executor) Note(d *plan.DML) {
 	if r.Analyze && r.main == nil {
 		r.main = &stage.Part{Plan: r.staged, Writes: d, Actuals: r.Actuals()}
 	}
 }
 
-// Show prints the plan that was noted, else the one staged last: of d, if it writes.
+// Show prints the plan that Note kept, or else the last one that was cut into stages. d is the statement if
+// it writes.
 func (r *Executor) Show(o Explain, d *plan.DML) string {
 	shown := r.staged
 	if r.main != nil {

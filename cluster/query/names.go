@@ -5,7 +5,7 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// SystemNames are the names of what the system itself has, for hosts to embed:
+// SystemNames resolves the names of system relations and functions. Hosts embed it: it implements
 // objname.SystemRelations and objname.Procedures.
 type SystemNames struct{}
 

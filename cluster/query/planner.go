@@ -19,8 +19,7 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// Planner is what a node plans and runs queries with. Its methods may be called
-// from any goroutine.
+// Planner plans and runs the queries of a node. Its methods may be called from any goroutine.
 type Planner struct {
 	Self    uint64 // this node
 	Runner  Runner
@@ -31,8 +30,8 @@ type Planner struct {
 	plans   plans
 }
 
-// Virtuals gives the relations that are computed at the gateway: their shapes,
-// and their rows for a statement over a view of the catalog.
+// Virtuals are the relations that are computed at the gateway: their columns, and their rows for a statement
+// over a state of the catalog.
 type Virtuals interface {
 	bind.VirtualCatalog
 	For(c *Context, st *catalog.State) op.Virtuals
@@ -41,8 +40,8 @@ type Virtuals interface {
 // Next returns a number that no statement or transaction of the node has.
 func (p *Planner) Next() uint64 { return p.last.Add(1) }
 
-// Binding is what binding a text in a context takes. It is text's that positions
-// of errors are of, nil for a text that nobody wrote.
+// Binding returns what the binder needs for a text in a context. Positions of errors refer to text; it is nil
+// if the SQL was made by the engine and has no positions that a user knows.
 func (p *Planner) Binding(c *Context, st *catalog.State, text *parse.Statement, poll plan.Poll) *bind.Session {
 	return &bind.Session{
 		Names:   bind.Names{State: st, SearchPath: c.schemaNames(st), TempSchema: c.Temp, Role: c.Role},
@@ -59,7 +58,7 @@ func (p *Planner) Binding(c *Context, st *catalog.State, text *parse.Statement, 
 	}
 }
 
-// Poll is how planning learns that its statement was cancelled, timed out or
+// Poll returns the function by which planning notices that its statement was cancelled, has timed out or was
 // terminated.
 func Poll(ctx context.Context) plan.Poll {
 	return func() error {
@@ -95,11 +94,10 @@ func (p *Planner) Model(c *Context, st *catalog.State, name []string) (*catalog.
 	return nil, pgerr.New(pgerr.UndefinedObject, "model \"%s\" does not exist", strings.Join(name, "."))
 }
 
-// KeepPlans begins to keep what was bound. It is called before the node works.
+// KeepPlans turns on the cache of bound statements. It is called before the node accepts statements.
 func (p *Planner) KeepPlans() { p.plans.begin(p.Pool) }
 
-// Bind binds a text that gives rows or writes, in a context over a state; or finds
-// what was bound before.
+// Bind binds a text that returns rows or writes, in a context over a state, or finds it in the cache.
 func (p *Planner) Bind(c *Context, st *catalog.State, text *parse.Statement, poll plan.Poll) (*planner.Bound, error) {
 	if len(text.Text) > longText {
 		return planner.Bind(p.Binding(c, st, text, poll), text.Node)

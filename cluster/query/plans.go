@@ -12,15 +12,15 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// planKey is what the binding of a text depends on, but for the definitions.
+// planKey is everything on which the binding of a text depends, except the definitions of the catalog.
 type planKey struct {
 	text, params string
 	meaning      meaning
 }
 
-// plans are the bound statements of a node that may come again, those that were
-// wanted last. One is good as long as the catalog defines the same; rows may come
-// and go. Their memory is idle: whoever needs it gets it.
+// plans caches the node's bound statements, those used last. A bound statement is valid as long as the
+// catalog's definitions are the same; changes of rows do not matter. The memory of the cache is idle: it is
+// given up when others need it.
 type plans struct {
 	mu    sync.Mutex
 	byKey map[planKey]*list.Element
@@ -39,14 +39,14 @@ type cached struct {
 
 const (
 	maxPlans = 1024
-	// longText is where a text is not worth keeping: whoever sends such ones does
-	// not wait for their planning.
+	// longText is the length from which texts are not cached: compared with running such statements, planning
+	// them takes little time.
 	longText = 16 << 10
-	// A plan's size is guessed by its text's.
+	// The size of a plan is estimated from the length of its text.
 	planBytes, planBytesPerByte = 8 << 10, 64
 )
 
-// find returns what was bound in a state that defines the same.
+// find returns the statement that was bound under the same definitions.
 func (p *plans) find(k planKey, of *catalog.Definitions) *planner.Bound {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -86,7 +86,7 @@ func (p *plans) keep(k planKey, of *catalog.Definitions, b *planner.Bound) {
 	p.byKey[k] = p.used.PushFront(&cached{k, of, b})
 }
 
-// drop forgets a plan, and says how many bytes went; mu is held.
+// drop removes a plan and returns how many bytes that frees; mu is held.
 func (p *plans) drop(e *list.Element) int64 {
 	c := p.used.Remove(e).(*cached)
 	delete(p.byKey, c.key)
@@ -95,7 +95,7 @@ func (p *plans) drop(e *list.Element) int64 {
 	return had - p.acct.Reserved()
 }
 
-// idle is how many bytes are kept.
+// idle returns how many bytes the cache holds.
 func (p *plans) idle() int64 {
 	if p.asking.Load() {
 		return 0
@@ -103,9 +103,8 @@ func (p *plans) idle() int64 {
 	return p.acct.Reserved()
 }
 
-// shed lets plans of n bytes go, those first that were not wanted for longest, and
-// says how many bytes went. While the cache is at work itself nothing goes: the
-// caller may be who does that work.
+// shed removes plans of n bytes, the least recently used first, and returns how many bytes it freed. While
+// the cache asks for memory itself it removes nothing, since that request may be the caller.
 func (p *plans) shed(n int64) (freed int64) {
 	if !p.mu.TryLock() {
 		return 0
@@ -124,7 +123,7 @@ func (p *plans) begin(pool *mem.Pool) {
 
 func (k *planKey) bytes() int64 { return planBytes + planBytesPerByte*int64(len(k.text)) }
 
-// paramKey tells lists of types apart.
+// paramKey returns a key for a list of types.
 func paramKey(list []types.Type) string {
 	var b []byte
 	for _, t := range list {

@@ -17,9 +17,9 @@ import (
 // Runner runs staged plans on the nodes that are alive. Its methods may be
 // called from any goroutine.
 type Runner interface {
-	// Nodes is how many nodes take part in a statement that starts now.
+	// Nodes returns how many nodes take part in a statement that starts now.
 	Nodes() int
-	// Threads is how many threads these have together.
+	// Threads returns how many threads these nodes have together.
 	Threads() int
 	// Statement opens a statement's resources: spill directory, buffers, pins on
 	// the segments of st. It must be closed after all its readers.
@@ -30,8 +30,8 @@ type Runner interface {
 	// Spill makes a directory for temporary files of a statement, which counts them for
 	// pool. It must be closed before it.
 	Spill(pool *mem.Pool) *spill.Dir
-	// Admission makes the admission of a statement of a role, which is asked for
-	// when the first plan runs that needs one.
+	// Admission makes the admission for a statement of a role. It is requested when the first plan that needs
+	// it runs.
 	Admission(role types.OID, pool *mem.Pool) Admission
 }
 
@@ -74,10 +74,11 @@ type Statement interface {
 	// Fill runs a reader to its end into buffer id, which later plans of the
 	// statement read.
 	Fill(ctx context.Context, id int, cols []plan.Column, in op.BatchReader) error
+	Stream(id int, in op.BatchReader)
 	// Actuals are the counters of the plan run last, by stage and node.
 	Actuals() stage.Actuals
-	// KeepOperators makes Observed return the operators of all plans from now on. Else it returns
-	// those of plans that were at work after a while. Exchanged are the bytes that went between nodes.
+	// After KeepOperators, Observed returns the operators of all following plans; otherwise only those of
+	// plans that ran for some time. Exchanged returns the bytes sent between nodes.
 	KeepOperators()
 	Observed() (ops []observe.Operator, exchanged int64)
 	Close()

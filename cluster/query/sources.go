@@ -14,7 +14,7 @@ type Sources interface {
 	Source(name string, args []plan.Arg, shared []string) (*plan.Source, error)
 }
 
-// guardedSources lets superusers alone read the server's files.
+// guardedSources allows only superusers to read the server's files.
 type guardedSources struct {
 	all    Sources
 	shared []string
@@ -29,7 +29,7 @@ func (g guardedSources) Source(name string, args []plan.Arg) (*plan.Source, erro
 	return g.all.Source(name, args, g.shared)
 }
 
-// sources are the table functions as a statement may use them.
+// sources returns the table functions that a statement may use.
 func sources(all Sources, st *catalog.State, c *Context) bind.SourceCatalog {
 	me := st.Role(c.Role)
 	return guardedSources{all, c.Shared, me != nil && me.Super}

@@ -22,6 +22,8 @@ type commits struct {
 	out chan raft.RPC
 	// refuse, if not nil, reports whether a message must not reach raft.
 	refuse func(a *raft.AppendEntriesRequest) bool
+	// unbound leaves raft to commit beyond a message's entries (Bounding).
+	unbound bool
 
 	mu    sync.Mutex
 	known mark
@@ -91,11 +93,13 @@ func (c *commits) pass(a *raft.AppendEntriesRequest) {
 	c.mu.Unlock()
 	end := a.PrevLogEntry + uint64(len(a.Entries))
 	if a.Term == known.term {
-		a.LeaderCommitIndex = max(a.LeaderCommitIndex, known.index)
+		a.LeaderCommitIndex = max(a.LeaderCommitIndex, min(known.index, end))
 	}
-	// After that entry a follower may still have entries of an earlier leader, which raft
-	// (as of 1.7) would commit.
-	a.LeaderCommitIndex = min(a.LeaderCommitIndex, end)
+	if !c.unbound {
+		// After that entry a follower may still have entries of an earlier leader, which raft
+		// (as of 1.8) would commit.
+		a.LeaderCommitIndex = min(a.LeaderCommitIndex, end)
+	}
 	if a.Term < c.sent.term {
 		return // from a deposed leader
 	}

@@ -15,8 +15,14 @@ import (
 // lag is how many entries a member may be behind to count as caught up.
 const lag = 1024
 
+// electorate has raft's configuration follow the catalog's members, while the node leads.
+type electorate struct {
+	*Node
+	kick chan struct{} // see wakeReconcile
+}
+
 // wakeReconcile wakes the leader's loop.
-func (n *Node) wakeReconcile() {
+func (n *electorate) wakeReconcile() {
 	select {
 	case n.kick <- struct{}{}:
 	default:
@@ -25,7 +31,7 @@ func (n *Node) wakeReconcile() {
 
 // reconcileVoters brings raft's configuration in line with the catalog's members: a duty of the
 // leader.
-func (n *Node) reconcileVoters(ctx context.Context) {
+func (n *electorate) reconcileVoters(ctx context.Context) {
 	tick := time.NewTicker(n.o.Ping)
 	defer tick.Stop()
 	for {
@@ -43,7 +49,7 @@ func (n *Node) reconcileVoters(ctx context.Context) {
 
 // transferLeadership transfers leadership to another voter where this node is to leave, or where its
 // disk is full and the other's is not: the leader refuses the rows of all nodes when its disk is full.
-func (n *Node) transferLeadership(ctx context.Context) {
+func (n *electorate) transferLeadership(ctx context.Context) {
 	self := n.fsm.Current().Node(n.o.Self.ID)
 	if self == nil || !self.Draining && n.o.Dir.Reserve.Room() == nil {
 		return
@@ -54,7 +60,7 @@ func (n *Node) transferLeadership(ctx context.Context) {
 	}
 	for _, s := range conf {
 		m := n.fsm.Current().Node(s.ID)
-		if alive, _ := n.Liveness(s.ID); s.Voter && s.ID != n.o.Self.ID && alive && m != nil && !m.Draining && (self.Draining || !n.live.full(s.ID)) {
+		if alive, _ := n.Liveness(s.ID); s.Voter && s.ID != n.o.Self.ID && alive && m != nil && !m.Draining && (self.Draining || !n.pinger.live.full(s.ID)) {
 			if err := n.await(ctx, n.raft.LeadershipTransferToServer(serverID(s.ID), raft.ServerAddress(s.Addr))); err != nil && ctx.Err() == nil {
 				n.o.Log.Warn("could not hand over the lead", "to", s.ID, "err", err)
 			}
@@ -64,7 +70,7 @@ func (n *Node) transferLeadership(ctx context.Context) {
 }
 
 // reconcileOnce makes one change; it reports whether there was one to make.
-func (n *Node) reconcileOnce(ctx context.Context) bool {
+func (n *electorate) reconcileOnce(ctx context.Context) bool {
 	conf, index, err := n.configuration(ctx)
 	if err != nil {
 		return false
@@ -79,7 +85,7 @@ func (n *Node) reconcileOnce(ctx context.Context) bool {
 	if s.Kind == stepNone {
 		return false
 	}
-	resume := n.soleVoter.pause()
+	resume := n.deviations.writer.pause()
 	var f raft.Future
 	switch id, addr := serverID(s.ID), raft.ServerAddress(s.Addr); s.Kind {
 	case stepAdd:
@@ -105,13 +111,13 @@ func (n *Node) reconcileOnce(ctx context.Context) bool {
 
 // askLearners pings the members without a vote. One that does not answer has not
 // caught up.
-func (n *Node) askLearners(ctx context.Context, conf []server) {
+func (n *electorate) askLearners(ctx context.Context, conf []server) {
 	var wg sync.WaitGroup
 	for _, s := range conf {
 		if alive, _ := n.Liveness(s.ID); !s.Voter && alive && ctx.Err() == nil {
 			wg.Go(func() {
-				if !n.ask(s.ID) {
-					n.live.forget(s.ID)
+				if !n.pinger.ask(s.ID) {
+					n.pinger.live.forget(s.ID)
 				}
 			})
 		}
@@ -120,7 +126,7 @@ func (n *Node) askLearners(ctx context.Context, conf []server) {
 }
 
 // configuration returns raft's configuration as this node knows it, and its index.
-func (n *Node) configuration(ctx context.Context) ([]server, uint64, error) {
+func (n *electorate) configuration(ctx context.Context) ([]server, uint64, error) {
 	f := n.raft.GetConfiguration()
 	if err := n.await(ctx, f); err != nil {
 		return nil, 0, pgerr.Wrap(pgerr.InternalError, err, "could not read the cluster's configuration")
@@ -134,7 +140,7 @@ func (n *Node) configuration(ctx context.Context) ([]server, uint64, error) {
 
 // Voters returns the ids of the voting members, as far as this node knows.
 func (n *Node) Voters() (ids []uint64) {
-	conf, _, err := n.configuration(n.ctx)
+	conf, _, err := n.electorate.configuration(n.ctx)
 	for _, s := range conf {
 		if err == nil && s.Voter {
 			ids = append(ids, s.ID)
@@ -144,7 +150,7 @@ func (n *Node) Voters() (ids []uint64) {
 }
 
 // memberStates returns the members with their state as this node sees it.
-func (n *Node) memberStates() []memberState {
+func (n *electorate) memberStates() []memberState {
 	var out []memberState
 	now, last := time.Now(), n.raft.AppliedIndex()
 	for _, m := range n.fsm.Current().Nodes() {
@@ -153,7 +159,7 @@ func (n *Node) memberStates() []memberState {
 		if s.Alive = alive; !alive {
 			s.DeadFor = now.Sub(since)
 		}
-		at := n.live.applied(m.ID)
+		at := n.pinger.live.applied(m.ID)
 		s.CaughtUp = at > 0 && at+lag >= last
 		out = append(out, s)
 	}
@@ -165,7 +171,7 @@ func (n *Node) memberStates() []memberState {
 const VotersSetting = "voters"
 
 // voters returns that setting; 0 where the user has not set it.
-func (n *Node) voters() int {
+func (n *electorate) voters() int {
 	v, _ := n.fsm.Current().Setting(VotersSetting)
 	ask, err := strconv.Atoi(v)
 	if err != nil || ask < 0 {
@@ -175,7 +181,7 @@ func (n *Node) voters() int {
 }
 
 // recordClusterID records the cluster's id in the catalog: a duty of the leader.
-func (n *Node) recordClusterID(ctx context.Context) {
+func (n *electorate) recordClusterID(ctx context.Context) {
 	id := n.o.Dir.Identity().Cluster
 	if n.fsm.Current().Cluster().IsZero() && !id.IsZero() {
 		if _, err := n.Propose(ctx, []catalog.Change{&catalog.SetCluster{ID: id}}); err != nil && ctx.Err() == nil {
@@ -186,7 +192,7 @@ func (n *Node) recordClusterID(ctx context.Context) {
 
 // ownCluster returns an error for a catalog of another cluster: the log was copied here
 // from elsewhere.
-func (n *Node) ownCluster() error {
+func (n *electorate) ownCluster() error {
 	has, is := n.fsm.Current().Cluster(), n.o.Dir.Identity().Cluster
 	if has.IsZero() || has == is {
 		return nil
@@ -197,7 +203,7 @@ func (n *Node) ownCluster() error {
 
 // waitVoters waits until as many members vote as should, so that the cluster survives the
 // loss of one. Members may be down, so it does not wait for ever.
-func (n *Node) waitVoters(ctx context.Context) {
+func (n *electorate) waitVoters(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()
 	for {

@@ -22,5 +22,8 @@
 //	data/LOCK  data/identity  data/marks  data/cluster-secret
 //	data/raft/log.db  data/raft/journal  data/raft/snapshots/
 //
+// What it does otherwise than hashicorp/raft, why each of it is safe and how it is turned off is
+// in deviations.go.
+//
 // The meaning of the commands is package meta's; this one does not interpret them.
 package raftnode

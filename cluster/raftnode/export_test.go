@@ -10,9 +10,9 @@ import (
 // LoseReads makes the next n read requests to the leader fail as if they had timed out. No
 // request may be in progress.
 func (n *Node) LoseReads(times int64) {
-	call, left := n.asks.call, &atomic.Int64{}
+	call, left := n.proposals.asks.call, &atomic.Int64{}
 	left.Store(times)
-	n.asks.call = func() (reply, error) {
+	n.proposals.asks.call = func() (reply, error) {
 		switch k := left.Add(-1); {
 		case k < 0:
 			return call()

@@ -51,6 +51,7 @@ type journal struct {
 	block   []byte      // aligned for direct I/O; its first at%journalBlock bytes are the file's last block
 	newest  []*raft.Log // in the file and not in bbolt, consecutive
 	ahead   [2]uint64   // the first and the last entry that raft has not stored yet (solevoter.go); 0 for none
+	unused  bool        // entries go to bbolt (Journal)
 	broken  error       // a write failed, and the file's contents are unknown
 	// floor is the greatest index that the records say this node had applied; applied, if
 	// not nil, is that of now, for the next record.
@@ -360,7 +361,7 @@ func (j *journal) put(entries []*raft.Log) error {
 			return err
 		}
 	}
-	if size > journalBytes {
+	if size > journalBytes || j.unused {
 		return j.boltLog.StoreLogs(entries)
 	}
 	at, err := j.write(size, entries)

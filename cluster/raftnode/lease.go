@@ -19,14 +19,20 @@ type renewals struct {
 // Renew has the leader know that this node is alive. Without an error the one that was
 // told led a majority after the call began.
 func (n *Node) Renew(ctx context.Context) error {
-	r, err := n.renew(ctx)
+	r, err := n.leases.renew(ctx)
 	if err == nil && r.NotLeader {
 		err = errors.New("no leader")
 	}
 	return err
 }
 
-func (n *Node) renew(ctx context.Context) (reply, error) {
+// leases are those of the members, at the leader.
+type leases struct {
+	*Node
+	renewed renewals
+}
+
+func (n *leases) renew(ctx context.Context) (reply, error) {
 	switch leader := n.Leader(); leader {
 	case 0:
 		return reply{NotLeader: true}, nil
@@ -37,16 +43,16 @@ func (n *Node) renew(ctx context.Context) (reply, error) {
 	}
 }
 
-func (n *Node) handleRenew(ctx context.Context, id uint64) (reply, error) {
+func (n *leases) handleRenew(ctx context.Context, id uint64) (reply, error) {
 	n.renewed.mu.Lock()
 	n.renewed.at[id] = time.Now()
 	n.renewed.mu.Unlock()
-	return n.readIndexHere(ctx)
+	return n.proposals.readIndexHere(ctx)
 }
 
 // endSilentLives ends the lives of gateways that have advisory locks and have not renewed
 // their lease for so long: a duty of the leader. See cluster/advisory.
-func (n *Node) endSilentLives(expiry time.Duration) func(ctx context.Context) {
+func (n *leases) endSilentLives(expiry time.Duration) func(ctx context.Context) {
 	return func(ctx context.Context) {
 		tick := time.NewTicker(expiry / 12)
 		defer tick.Stop()
@@ -82,7 +88,7 @@ func (n *Node) endSilentLives(expiry time.Duration) func(ctx context.Context) {
 				continue
 			}
 			// No other leader has heard of them up to now, if this node leads still.
-			if r, err := n.readIndexHere(ctx); err != nil || r.NotLeader {
+			if r, err := n.proposals.readIndexHere(ctx); err != nil || r.NotLeader {
 				continue
 			}
 			if _, err := n.Lock(ctx, nil, silent); err == nil {

@@ -200,22 +200,22 @@ func (l *liveness) keep(member func(uint64) bool) {
 // when. A node is alive to itself.
 func (n *Node) Liveness(id uint64) (alive bool, since time.Time) {
 	if id == n.o.Self.ID {
-		return true, n.live.start
+		return true, n.pinger.live.start
 	}
-	n.live.mu.Lock()
-	defer n.live.mu.Unlock()
-	if p := n.live.peers[id]; p != nil {
+	n.pinger.live.mu.Lock()
+	defer n.pinger.live.mu.Unlock()
+	if p := n.pinger.live.peers[id]; p != nil {
 		return p.alive, p.since
 	}
-	return n.fsm.Current().Node(id) != nil, n.live.start
+	return n.fsm.Current().Node(id) != nil, n.pinger.live.start
 }
 
 // LivenessChanged returns a channel that is closed when a member next dies or
 // comes back.
 func (n *Node) LivenessChanged() <-chan struct{} {
-	n.live.mu.Lock()
-	defer n.live.mu.Unlock()
-	return n.live.watch
+	n.pinger.live.mu.Lock()
+	defer n.pinger.live.mu.Unlock()
+	return n.pinger.live.watch
 }
 
 // Report returns what a member last reported; nil for nothing.
@@ -226,9 +226,9 @@ func (n *Node) Report(id uint64) []byte {
 		}
 		return nil
 	}
-	n.live.mu.Lock()
-	defer n.live.mu.Unlock()
-	if p := n.live.peers[id]; p != nil {
+	n.pinger.live.mu.Lock()
+	defer n.pinger.live.mu.Unlock()
+	if p := n.pinger.live.peers[id]; p != nil {
 		return p.report
 	}
 	return nil
@@ -245,10 +245,10 @@ func (n *Node) Horizon() uint64 {
 		}
 	}
 	members := n.fsm.Current().Nodes()
-	n.live.mu.Lock()
-	defer n.live.mu.Unlock()
+	n.pinger.live.mu.Lock()
+	defer n.pinger.live.mu.Unlock()
 	for _, m := range members {
-		if p := n.live.peers[m.ID]; m.ID == n.o.Self.ID || p != nil && !p.alive {
+		if p := n.pinger.live.peers[m.ID]; m.ID == n.o.Self.ID || p != nil && !p.alive {
 			continue
 		} else if p == nil {
 			return 0
@@ -259,9 +259,17 @@ func (n *Node) Horizon() uint64 {
 	return h
 }
 
-func (n *Node) pingMessage(to uint64) ping {
-	m := ping{ID: n.o.Self.ID, Addr: n.o.Self.Addr, Applied: n.raft.AppliedIndex(), Full: n.o.Dir.Reserve.Room() != nil, Log: n.marks.log}
-	m.Heard = n.knows(to)
+// pinger hears from the other members.
+type pinger struct {
+	*Node
+	live  *liveness
+	gone  chan struct{} // closed when this node has been removed
+	going sync.Once
+}
+
+func (n *pinger) pingMessage(to uint64) ping {
+	m := ping{ID: n.o.Self.ID, Addr: n.o.Self.Addr, Applied: n.raft.AppliedIndex(), Full: n.o.Dir.Reserve.Room() != nil, Log: n.keeper.marks.log}
+	m.Heard = n.keeper.knows(to)
 	// Without a running statement the oldest version read is the newest: a
 	// statement that begins now reads no older one.
 	m.Oldest = n.fsm.Current().Version()
@@ -276,33 +284,33 @@ func (n *Node) pingMessage(to uint64) ping {
 	return m
 }
 
-func (n *Node) handlePing(_ context.Context, m ping) (ping, error) {
+func (n *pinger) handlePing(_ context.Context, m ping) (ping, error) {
 	state := n.fsm.Current()
 	if state.Removed(m.ID) {
 		return ping{}, pgerr.New(pgerr.ObjectNotInPrerequisiteState, "node %x was removed from the cluster", m.ID)
 	}
 	if state.Node(m.ID) != nil {
 		n.hear(m)
-		n.wakeReconcile()
+		n.electorate.wakeReconcile()
 	}
 	return n.pingMessage(m.ID), nil
 }
 
 // hear records a ping.
-func (n *Node) hear(m ping) {
+func (n *pinger) hear(m ping) {
 	n.live.heard(m)
-	n.marks.hear(m.ID, m.Log, m.Applied)
-	n.told(m.ID, m.Heard)
+	n.keeper.marks.hear(m.ID, m.Log, m.Applied)
+	n.keeper.told(m.ID, m.Heard)
 }
 
 // recordRemoval records that this node was removed from the cluster: it must not start from
 // its directory again.
-func (n *Node) recordRemoval() {
+func (n *pinger) recordRemoval() {
 	n.going.Do(func() {
 		if err := n.o.Dir.become(removed, n.o.Dir.Identity().Cluster); err != nil {
 			n.o.Log.Warn("could not write down that the node was removed", "err", err)
 		}
-		n.refuse(pgerr.New(pgerr.ObjectNotInPrerequisiteState, "the node was removed from its cluster").
+		n.admission.refuse(pgerr.New(pgerr.ObjectNotInPrerequisiteState, "the node was removed from its cluster").
 			WithHint("To be a member again it starts with an empty directory and --join."))
 		close(n.gone)
 	})
@@ -310,11 +318,11 @@ func (n *Node) recordRemoval() {
 
 // Gone returns a channel that is closed when the node has been removed from the
 // cluster.
-func (n *Node) Gone() <-chan struct{} { return n.gone }
+func (n *Node) Gone() <-chan struct{} { return n.pinger.gone }
 
 // ask pings a member and reports whether it answers. A late answer still counts as a
 // sign of life as long as the member does not count as dead.
-func (n *Node) ask(id uint64) bool {
+func (n *pinger) ask(id uint64) bool {
 	ctx, cancel := context.WithTimeout(n.ctx, max(n.o.Ping, n.o.DeadAfter))
 	defer cancel()
 	r, err := rpc.Call[ping](ctx, n.peers, id, callPing, n.pingMessage(id))
@@ -330,7 +338,7 @@ func (n *Node) ask(id uint64) bool {
 
 // pingAll pings all members, each in its own goroutine so that a dead one does not
 // delay the others.
-func (n *Node) pingAll() {
+func (n *pinger) pingAll() {
 	tick := time.NewTicker(n.o.Ping)
 	defer tick.Stop()
 	var wg sync.WaitGroup

@@ -44,12 +44,12 @@ func damaged(path, what string) error {
 func openLog(path string, room *disk.Reserve, upTo uint64) (_ *boltLog, err error) {
 	l := &boltLog{path: path, room: room}
 	if _, err := os.Stat(path); err == nil {
-		data, unmap, err := disk.OS.Map(path)
+		m, err := disk.OS.Map(path)
 		if err != nil {
 			return nil, disk.Error(err, fmt.Sprintf("could not read file %q", path))
 		}
-		err = l.guard(func() error { return checkBolt(data) })
-		unmap()
+		err = l.guard(func() error { return checkBolt(m.Data) })
+		m.Unmap()
 		if err != nil {
 			return nil, damaged(path, err.Error())
 		}

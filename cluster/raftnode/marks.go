@@ -169,8 +169,16 @@ func (m *marks) of(id uint64, committed mark) heardMark {
 	return h
 }
 
+// keeper keeps the marks, and compares the node's log with what others know of it.
+type keeper struct {
+	*Node
+	marks *marks
+	// compared is closed once the others' marks of this node were asked for.
+	compared chan struct{}
+}
+
 // knows returns what this node knows of another's log.
-func (n *Node) knows(id uint64) heardMark {
+func (n *keeper) knows(id uint64) heardMark {
 	c := mark{index: n.raft.CommitIndex()}
 	if term := n.raft.CurrentTerm(); n.raft.State() == raft.Leader {
 		c.term = term
@@ -199,7 +207,7 @@ func (m *marks) write(applied uint64, member func(uint64) bool) error {
 }
 
 // keepMarks writes the marks until the node ends, and once more then.
-func (n *Node) keepMarks() {
+func (n *keeper) keepMarks() {
 	write := func() error {
 		state := n.fsm.Current()
 		for _, s := range state.Nodes() {
@@ -227,7 +235,7 @@ func (n *Node) keepMarks() {
 // lastWord is what a member is asked, by a node that starts, about that node.
 type lastWord struct{ Node, Log uint64 }
 
-func (n *Node) handleLastWord(_ context.Context, w lastWord) (uint64, error) {
+func (n *keeper) handleLastWord(_ context.Context, w lastWord) (uint64, error) {
 	if h := n.knows(w.Node); h.Log == w.Log {
 		return h.Index, nil
 	}
@@ -239,11 +247,11 @@ const askTime = 2 * time.Second
 
 // compareMarks asks the other members how far they know this node's log to go, before
 // it votes or stands for election.
-func (n *Node) compareMarks() {
+func (n *keeper) compareMarks() {
 	defer close(n.compared)
 	ctx, cancel := context.WithTimeout(n.ctx, askTime)
 	defer cancel()
-	conf, _, err := n.configuration(ctx)
+	conf, _, err := n.electorate.configuration(ctx)
 	if err != nil {
 		return
 	}
@@ -270,7 +278,7 @@ func (n *Node) compareMarks() {
 }
 
 // told compares this node's log with what another member knows of it.
-func (n *Node) told(by uint64, h heardMark) {
+func (n *keeper) told(by uint64, h heardMark) {
 	has := max(n.raft.LastIndex(), n.raft.AppliedIndex())
 	if h.Log != n.marks.log || h.Index <= has {
 		return
@@ -279,14 +287,14 @@ func (n *Node) told(by uint64, h heardMark) {
 }
 
 // behind ends the node: it, or its cluster, lacks what was acknowledged.
-func (n *Node) behind(err error) {
-	n.refuse(err)
+func (n *keeper) behind(err error) {
+	n.admission.refuse(err)
 	n.leave(err)
 }
 
 // contradicts reports whether a leader's message would take back what this node has
 // applied. Raft rules that out: a voter has forgotten what it had stored.
-func (n *Node) contradicts(a *raft.AppendEntriesRequest) bool {
+func (n *keeper) contradicts(a *raft.AppendEntriesRequest) bool {
 	floor := max(n.bolt.floor, n.fsm.Applied())
 	if a.Term < n.raft.CurrentTerm() || a.PrevLogEntry > floor {
 		return false

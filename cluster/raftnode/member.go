@@ -6,6 +6,8 @@ import (
 	"net"
 	"net/netip"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/tributarydb/tributary/cluster/rpc"
@@ -30,10 +32,22 @@ type joinReply struct {
 	Index     uint64
 }
 
+// admission has the node become a member, and admits others.
+type admission struct {
+	*Node
+	nonce      [16]byte                     // of this start; see joinRequest
+	joining    sync.Mutex                   // serialises admissions
+	self       atomic.Pointer[catalog.Node] // as it describes itself
+	announcing sync.Mutex                   // serialised, so that the newest description is sent last
+
+	refusal atomic.Pointer[error] // why the cluster does not admit this node
+	refused chan struct{}         // closed when refusal is set
+}
+
 // announce sends this node's description to the leader until it is accepted: for
 // admission on the first start, and later where the description changed. A permanent
 // refusal ends it, and WaitReady returns it.
-func (n *Node) announce(fresh bool) {
+func (n *admission) announce(fresh bool) {
 	n.announcing.Lock()
 	defer n.announcing.Unlock()
 	wait, begun, said := 20*time.Millisecond, time.Now(), ""
@@ -42,7 +56,7 @@ func (n *Node) announce(fresh bool) {
 		switch {
 		case err == nil:
 			if l := n.Leader(); l != 0 && l != n.o.Self.ID {
-				n.ask(l) // so that the leader learns at once that this node has caught up
+				n.pinger.ask(l) // so that the leader learns at once that this node has caught up
 			}
 			return
 		case refusedForGood(err):
@@ -74,10 +88,10 @@ func refusedForGood(err error) bool {
 
 // Use announces the memory (in bytes) and threads that this node uses from now on.
 func (n *Node) Use(memory int64, threads int) {
-	self := *n.self.Load()
+	self := *n.admission.self.Load()
 	self.Memory, self.Threads = memory, threads
-	n.self.Store(&self)
-	n.goFunc(func() { n.announce(false) })
+	n.admission.self.Store(&self)
+	n.goFunc(func() { n.admission.announce(false) })
 }
 
 // wrongSecret returns the refusal of a node that does not have the cluster's secret.
@@ -91,14 +105,14 @@ func wrongSecret(err error) error {
 }
 
 // refuse records that the cluster does not admit this node.
-func (n *Node) refuse(err error) {
+func (n *admission) refuse(err error) {
 	n.o.Log.Error("the cluster refuses this node", "err", err)
 	if n.refusal.CompareAndSwap(nil, &err) {
 		close(n.refused)
 	}
 }
 
-func (n *Node) announceOnce(fresh bool) error {
+func (n *admission) announceOnce(fresh bool) error {
 	ctx, cancel := context.WithTimeout(n.ctx, 10*time.Second)
 	defer cancel()
 	req := joinRequest{Node: *n.self.Load(), Nonce: n.nonce}
@@ -149,7 +163,7 @@ func (n *Node) announceOnce(fresh bool) error {
 }
 
 // joinAt asks the node at an address for admission, following it to the leader.
-func (n *Node) joinAt(ctx context.Context, addr string, req joinRequest) (joinReply, error) {
+func (n *admission) joinAt(ctx context.Context, addr string, req joinRequest) (joinReply, error) {
 	body := rpc.Encode(req)
 	for range 3 {
 		one, cancel := context.WithTimeout(ctx, 5*time.Second)
@@ -171,7 +185,7 @@ func (n *Node) joinAt(ctx context.Context, addr string, req joinRequest) (joinRe
 }
 
 // handleJoin admits a node, or records its new description: the leader's side.
-func (n *Node) handleJoin(ctx context.Context, req joinRequest) (joinReply, error) {
+func (n *admission) handleJoin(ctx context.Context, req joinRequest) (joinReply, error) {
 	if !n.leads.Load() {
 		a, _ := n.Addr(n.Leader())
 		if n.Leader() == 0 {
@@ -224,13 +238,13 @@ func (n *Node) handleJoin(ctx context.Context, req joinRequest) (joinReply, erro
 	if err == nil && old == nil {
 		n.o.Log.Info("node admitted", "node", m.ID, "name", m.Name, "addr", m.Addr)
 	}
-	n.wakeReconcile()
+	n.electorate.wakeReconcile()
 	return joinReply{Index: r.Index}, err
 }
 
 // dialBack dials a node back at the address that it gave. The cluster does not depend on
 // the node in any way before it has answered there.
-func (n *Node) dialBack(ctx context.Context, m *catalog.Node, nonce [16]byte) error {
+func (n *admission) dialBack(ctx context.Context, m *catalog.Node, nonce [16]byte) error {
 	ctx, cancel := context.WithTimeout(ctx, 4*time.Second)
 	defer cancel()
 	if _, err := n.peers.ActionAt(ctx, m.ID, m.Addr, callGreet, rpc.Encode(dialBack{nonce})); err != nil {
@@ -238,13 +252,13 @@ func (n *Node) dialBack(ctx context.Context, m *catalog.Node, nonce [16]byte) er
 		return pgerr.Wrap(pgerr.CannotConnectNow, err, "the leader could not reach node %q at %s", m.Name, m.Addr).
 			WithHint("Give --advertise with an address at which the other nodes reach it.")
 	}
-	n.live.at(m.ID, m.Addr)
+	n.pinger.live.at(m.ID, m.Addr)
 	return nil
 }
 
 // handleDialBack answers a leader that is about to admit this node. From here on the node
 // belongs to the leader's cluster.
-func (n *Node) handleDialBack(ctx context.Context, g dialBack) (bool, error) {
+func (n *admission) handleDialBack(ctx context.Context, g dialBack) (bool, error) {
 	if g.Nonce != n.nonce {
 		return false, pgerr.New(pgerr.ConnectionRejected, "this node has not asked for admission")
 	}
@@ -315,7 +329,7 @@ func (n *Node) Remove(ctx context.Context, id uint64) error {
 	if n.fsm.Current().Node(id) == nil {
 		return pgerr.New(pgerr.UndefinedObject, "node %d does not exist", id)
 	}
-	return n.atLeader(ctx, func(ctx context.Context, leader uint64) (bool, error) {
+	return n.proposals.atLeader(ctx, func(ctx context.Context, leader uint64) (bool, error) {
 		if leader == id && leader == n.o.Self.ID && len(n.fsm.Current().Nodes()) > 1 {
 			// A leader hands over before it goes.
 			if err := n.await(ctx, n.raft.LeadershipTransfer()); err != nil {
@@ -323,7 +337,7 @@ func (n *Node) Remove(ctx context.Context, id uint64) error {
 			}
 			return true, nil
 		}
-		r, err := n.leaveAt(ctx, leader, id)
+		r, err := n.admission.leaveAt(ctx, leader, id)
 		if err != nil {
 			return rpc.Unreachable(err), err
 		}
@@ -331,7 +345,7 @@ func (n *Node) Remove(ctx context.Context, id uint64) error {
 	})
 }
 
-func (n *Node) leaveAt(ctx context.Context, leader, id uint64) (joinReply, error) {
+func (n *admission) leaveAt(ctx context.Context, leader, id uint64) (joinReply, error) {
 	if leader == n.o.Self.ID {
 		return n.handleLeave(ctx, id)
 	}
@@ -339,7 +353,7 @@ func (n *Node) leaveAt(ctx context.Context, leader, id uint64) (joinReply, error
 }
 
 // handleLeave is the leader's side of Remove.
-func (n *Node) handleLeave(ctx context.Context, id uint64) (joinReply, error) {
+func (n *admission) handleLeave(ctx context.Context, id uint64) (joinReply, error) {
 	if !n.leads.Load() {
 		return joinReply{NotLeader: true}, nil
 	}
@@ -355,6 +369,6 @@ func (n *Node) handleLeave(ctx context.Context, id uint64) (joinReply, error) {
 		return joinReply{}, err
 	}
 	n.o.Log.Info("node removed", "node", id)
-	n.wakeReconcile()
+	n.electorate.wakeReconcile()
 	return joinReply{Index: r.Index}, nil
 }

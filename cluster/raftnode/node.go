@@ -27,32 +27,19 @@ type Node struct {
 	fsm   *meta.FSM
 	raft  *raft.Raft
 	trans *raft.NetworkTransport
-	beats beats
 	bolt  *journal
 	peers *rpc.Peers
-	live  *liveness
-	marks *marks
-	// compared is closed once the others' marks of this node were asked for.
-	compared chan struct{}
 
-	proposer  *proposer
-	early     earlyApplier
-	soleVoter soleVoter
-	commits   *commits
-	renewed   renewals
-	asks      coalescer[reply] // a follower's requests to the leader
-	verified  coalescer[reply] // proofs that this node leads
+	deviations deviations // from what raft does by itself
 
-	nonce      [16]byte                     // of this start; see joinRequest
-	kick       chan struct{}                // see wakeReconcile
-	joining    sync.Mutex                   // serialises admissions
-	self       atomic.Pointer[catalog.Node] // as it describes itself
-	announcing sync.Mutex                   // serialised, so that the newest description is sent last
-
-	refusal atomic.Pointer[error] // why the cluster does not admit this node
-	refused chan struct{}         // closed when refusal is set
-	gone    chan struct{}         // closed when this node has been removed
-	going   sync.Once
+	// What it does, each with its own state.
+	proposals  *proposals
+	leases     *leases
+	electorate *electorate
+	admission  *admission
+	pinger     *pinger
+	keeper     *keeper
+	notifier   *notifier
 
 	leads   atomic.Bool   // leader, and all that was committed before is applied
 	term    atomic.Uint64 // in which it leads
@@ -71,16 +58,18 @@ func Start(o Options) (*Node, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	n := &Node{o: o, fsm: meta.New(o.Log), live: newLiveness(o), failed: make(chan error, 1), astray: make(chan error, 1), kick: make(chan struct{}, 1), refused: make(chan struct{}), gone: make(chan struct{}), compared: make(chan struct{}), renewed: renewals{at: map[uint64]time.Time{}}}
-	rand.Read(n.nonce[:])
-	n.self.Store(&n.o.Self)
+	n := &Node{o: o, fsm: meta.New(o.Log), failed: make(chan error, 1), astray: make(chan error, 1)}
+	n.proposals, n.leases, n.notifier = &proposals{Node: n}, &leases{Node: n, renewed: renewals{at: map[uint64]time.Time{}}}, &notifier{n}
+	n.electorate, n.admission = &electorate{Node: n, kick: make(chan struct{}, 1)}, &admission{Node: n, refused: make(chan struct{})}
+	n.pinger, n.keeper = &pinger{Node: n, live: newLiveness(o), gone: make(chan struct{})}, &keeper{Node: n, compared: make(chan struct{})}
+	rand.Read(n.admission.nonce[:])
+	n.admission.self.Store(&n.o.Self)
 	n.ctx, n.stop = context.WithCancel(context.Background())
 	n.peers = rpc.NewPeers(o.Dialer, n.Addr)
-	n.proposer = n.newProposer()
-	n.early.fsm = n.fsm
-	n.initSolo()
-	n.asks = coalescer[reply]{spawn: n.goFunc, call: n.askLeader}
-	n.verified = coalescer[reply]{spawn: n.goFunc, call: n.verify}
+	n.proposals.proposer = n.proposals.newProposer()
+	n.initDeviations()
+	n.proposals.asks = coalescer[reply]{spawn: n.goFunc, call: n.proposals.askLeader}
+	n.proposals.verified = coalescer[reply]{spawn: n.goFunc, call: n.proposals.verify}
 	fresh := o.Dir.standing() == joining
 	err := n.startRaft()
 	if err != nil {
@@ -90,16 +79,16 @@ func Start(o Options) (*Node, error) {
 	}
 	n.register()
 	n.goFunc(n.watchMachine)
-	n.goFunc(n.keepMarks)
+	n.goFunc(n.keeper.keepMarks)
 	n.goFunc(func() {
-		n.compareMarks()
-		n.commits.pump(n.ctx)
+		n.keeper.compareMarks()
+		n.deviations.commits.pump(n.ctx)
 	})
 	n.goFunc(n.watchLead)
-	n.goFunc(n.soleVoter.feed)
-	n.goFunc(n.pingAll)
-	n.goFunc(n.fence)
-	n.goFunc(func() { n.announce(fresh) })
+	n.goFunc(n.deviations.writer.feed)
+	n.goFunc(n.pinger.pingAll)
+	n.goFunc(n.proposals.fence)
+	n.goFunc(func() { n.admission.announce(fresh) })
 	return n, nil
 }
 
@@ -137,20 +126,16 @@ func (n *Node) startRaft() (err error) {
 	if err != nil {
 		return err
 	}
-	n.bolt, n.marks = st.bolt, st.marks
+	n.bolt, n.keeper.marks = st.bolt, st.marks
 	n.bolt.applied = n.fsm.Applied
 	dir, logs, snaps := st.dir, st.logs, st.snaps
-	logs.stored = func(entries []*raft.Log) {
-		if entries = n.soleVoter.stored(entries); len(entries) > 0 {
-			n.early.stored(conf.LocalID, entries)
-		}
-	}
+	logs.stored = n.deviations.stored
+	n.bolt.unused = n.o.Without.has(Journal)
 	n.trans = raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{
 		Stream:  &stream{n.o.Server.RaftListener(), n.o.Dialer, address(n.o.Self.Addr)},
 		MaxPool: 3, Timeout: 5 * time.Second, Logger: conf.Logger, ServerAddressProvider: resolver{n},
 	})
-	n.commits = newCommits(n.trans.Consumer())
-	n.commits.refuse = n.contradicts
+	n.deviations.receive(n.trans.Consumer(), n.keeper.contradicts)
 	known, err := raft.HasExistingState(logs, n.bolt, snaps)
 	if err != nil {
 		return dirError(err, dir)
@@ -174,9 +159,7 @@ func (n *Node) startRaft() (err error) {
 	if err != nil {
 		return dirError(err, dir)
 	}
-	// A single voter need not wait for a heartbeat that cannot come: it starts its
-	// election at once.
-	if s, _, err := n.configuration(n.ctx); err == nil {
+	if s, _, err := n.electorate.configuration(n.ctx); err == nil && !n.o.Without.has(Campaigning) {
 		s = slices.DeleteFunc(s, func(s server) bool { return !s.Voter })
 		if len(s) == 1 && s[0].ID == n.o.Self.ID {
 			n.goFunc(func() {
@@ -233,7 +216,7 @@ func (n *Node) Addr(id uint64) (string, bool) {
 	if id == n.o.Self.ID {
 		return n.o.Self.Addr, true
 	}
-	heard, alive := n.live.addr(id)
+	heard, alive := n.pinger.live.addr(id)
 	m := n.fsm.Current().Node(id)
 	switch {
 	case m == nil:
@@ -265,14 +248,14 @@ func (n *Node) WaitReady(ctx context.Context) error {
 	n.goFunc(func() {
 		defer cancel()
 		select {
-		case <-n.refused:
+		case <-n.admission.refused:
 		case <-ctx.Done():
 		}
 	})
 	said := false
 	for {
 		err := n.ReadIndex(ctx)
-		if r := n.refusal.Load(); r != nil {
+		if r := n.admission.refusal.Load(); r != nil {
 			return *r
 		}
 		if pgerr.Is(err, pgerr.CannotConnectNow) && ctx.Err() == nil {
@@ -290,11 +273,11 @@ func (n *Node) WaitReady(ctx context.Context) error {
 		}
 		ch := n.fsm.Changed()
 		if m := n.fsm.Current().Node(n.o.Self.ID); m != nil && m.Addr == n.o.Self.Addr {
-			if err := n.ownCluster(); err != nil {
+			if err := n.electorate.ownCluster(); err != nil {
 				return err
 			}
-			n.waitVoters(ctx)
-			return n.proposer.box.waitOpened(ctx)
+			n.electorate.waitVoters(ctx)
+			return n.proposals.proposer.box.waitOpened(ctx)
 		}
 		select {
 		case <-ch:
@@ -368,10 +351,11 @@ func (n *Node) watchLead() {
 	}
 }
 
-// initSolo initialises the write path of a single member.
-func (n *Node) initSolo() {
-	d := &n.soleVoter
-	d.ctx, d.early, d.fsm, d.self = n.ctx, &n.early, n.fsm, serverID(n.o.Self.ID)
+// initDeviations initialises what the node does beside raft.
+func (n *Node) initDeviations() {
+	n.deviations.without, n.deviations.self, n.deviations.early.fsm = n.o.Without, serverID(n.o.Self.ID), n.fsm
+	d := &n.deviations.writer
+	d.ctx, d.early, d.fsm, d.self = n.ctx, &n.deviations.early, n.fsm, serverID(n.o.Self.ID)
 	d.changed.L = &d.mu
 	d.hurry, d.timer = make(chan struct{}, 1), time.NewTimer(feedEvery)
 	d.store = func(entries []*raft.Log) error { return n.bolt.storeAhead(entries) }
@@ -392,7 +376,7 @@ func (n *Node) lead() (end func()) {
 		defer wg.Done()
 		// The commits of earlier leaders must be applied before this one may report what is
 		// committed.
-		resume := n.soleVoter.pause()
+		resume := n.deviations.pause()
 		term, barrier := n.raft.CurrentTerm(), n.raft.Barrier(0)
 		if err := n.await(ctx, barrier); err != nil || ctx.Err() != nil || n.raft.CurrentTerm() != term {
 			resume(false)
@@ -402,12 +386,12 @@ func (n *Node) lead() (end func()) {
 			n.ledFrom.Store(f.Index())
 		}
 		n.term.Store(term)
-		n.early.lead(term, serverID(n.o.Self.ID), func() raft.Configuration { return n.raft.GetConfiguration().Configuration() })
+		n.deviations.lead(term, func() raft.Configuration { return n.raft.GetConfiguration().Configuration() })
 		n.leads.Store(true)
-		n.soleVoter.lead(term)
+		n.deviations.write(term)
 		resume(true)
 		n.o.Log.Info("node leads the cluster", "node", n.o.Self.ID)
-		for _, f := range append([]func(context.Context){n.reconcileVoters, n.recordClusterID, n.notifyFollowers, n.endSilentLives(advisory.Expiry * n.o.DeadAfter)}, n.o.OnLead...) {
+		for _, f := range append([]func(context.Context){n.electorate.reconcileVoters, n.electorate.recordClusterID, n.notifier.notifyFollowers, n.leases.endSilentLives(advisory.Expiry * n.o.DeadAfter)}, n.o.OnLead...) {
 			wg.Add(1)
 			go func() {
 				defer wg.Done()
@@ -417,10 +401,10 @@ func (n *Node) lead() (end func()) {
 	}()
 	return func() {
 		n.leads.Store(false)
-		n.soleVoter.lead(0)
+		n.deviations.write(0)
 		cancel()
 		wg.Wait()
-		n.soleVoter.lead(0)
+		n.deviations.write(0)
 		n.leads.Store(false) // the barrier may have completed meanwhile
 	}
 }
@@ -448,7 +432,7 @@ func (n *Node) release() error {
 		err = errors.Join(err, n.trans.Close())
 	}
 	if n.bolt != nil {
-		n.beats.end()
+		n.deviations.beats.end()
 		err = errors.Join(err, n.bolt.Close())
 	}
 	if err != nil {

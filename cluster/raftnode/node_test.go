@@ -95,10 +95,17 @@ type cluster struct {
 	tell     time.Duration
 	reserve  func(data string) *disk.Reserve // nil for none
 	log      slog.Handler                    // of nodes that start from now on; nil for none
+	without  raftnode.Deviation
 }
 
 func newCluster(t *testing.T, n int, with ...func(*cluster)) *cluster {
 	c := &cluster{t: t, w: &wires{group: map[string]int{}, conns: map[net.Conn][2]string{}}}
+	if list := os.Getenv("RAFT_WITHOUT"); list != "" { // the tests with deviations from raft turned off
+		var err error
+		if c.without, err = raftnode.ParseDeviations(list); err != nil {
+			t.Fatal(err)
+		}
+	}
 	for _, f := range with {
 		f(c)
 	}
@@ -168,7 +175,7 @@ func (c *cluster) tryStart(data, addr, name string) (*member, error) {
 	}
 	srv := rpc.Listen(ln, trust, dir.Identity, log)
 	o := raftnode.Options{Dir: dir, Self: catalog.Node{Name: name, Addr: addr, Cores: 2}, Server: srv, Log: log,
-		Dialer: &rpc.Dialer{Trust: trust, Self: dir.Identity, Net: c.w.dialer(addr)}, Heartbeat: 300 * time.Millisecond, Ping: 50 * time.Millisecond, DeadAfter: 800 * time.Millisecond, ReplaceAfter: 2 * time.Second, Patience: c.patience, CommitTimeout: c.tell,
+		Dialer: &rpc.Dialer{Trust: trust, Self: dir.Identity, Net: c.w.dialer(addr)}, Heartbeat: 300 * time.Millisecond, Ping: 50 * time.Millisecond, DeadAfter: 800 * time.Millisecond, ReplaceAfter: 2 * time.Second, Patience: c.patience, CommitTimeout: c.tell, Without: c.without,
 		Report: func() []byte { return []byte("load of " + name) }, OldestRead: func() uint64 { return 0 }}
 	if len(c.m) > 0 && c.m[0] != nil {
 		o.Join = []string{c.m[0].addr}
@@ -398,7 +405,7 @@ func TestThree(t *testing.T) {
 // TestFollowersAskOnly: even if raft never tells followers of commits unasked, a follower sees its own
 // commits, after a barrier all that others committed before it, and a changed definition without one.
 func TestFollowersAskOnly(t *testing.T) {
-	c := newCluster(t, 3, func(c *cluster) { c.tell = time.Hour })
+	c := newCluster(t, 3, func(c *cluster) { c.tell, c.without = time.Hour, c.without&^raftnode.Learning })
 	for round := range 20 {
 		for i := range 3 {
 			k := fmt.Sprint("k", round, i)

@@ -43,6 +43,9 @@ type Options struct {
 	// truncated; 0 is 8192. As many entries are kept for followers that lag.
 	Snapshot uint64
 
+	// Without turns deviations from raft off.
+	Without Deviation
+
 	// OldestRead returns the version of the oldest state that a statement on this node
 	// reads, 0 for none. Report returns bytes (memory, load) that other nodes get by
 	// Node.Report. Both may be nil.

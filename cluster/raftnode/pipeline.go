@@ -15,7 +15,7 @@ type transport struct {
 }
 
 // Consumer implements raft.Transport.
-func (t transport) Consumer() <-chan raft.RPC { return t.n.commits.out }
+func (t transport) Consumer() <-chan raft.RPC { return t.n.deviations.commits.out }
 
 // RequestVote implements raft.Transport: no election before the marks were compared.
 func (t transport) RequestVote(id raft.ServerID, target raft.ServerAddress, args *raft.RequestVoteRequest, resp *raft.RequestVoteResponse) error {
@@ -35,7 +35,7 @@ func (t transport) RequestPreVote(id raft.ServerID, target raft.ServerAddress, a
 
 func (t transport) wait() error {
 	select {
-	case <-t.n.compared:
+	case <-t.n.keeper.compared:
 		return t.n.ctx.Err()
 	case <-t.n.ctx.Done():
 		return t.n.ctx.Err()
@@ -46,14 +46,14 @@ func (t transport) wait() error {
 func (t transport) AppendEntries(id raft.ServerID, target raft.ServerAddress, args *raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse) error {
 	err := t.NetworkTransport.AppendEntries(id, target, args, resp)
 	if err == nil && resp.Success {
-		t.n.marks.stored(nodeID(id), args.Term, args.PrevLogEntry+uint64(len(args.Entries)))
+		t.n.keeper.marks.stored(nodeID(id), args.Term, args.PrevLogEntry+uint64(len(args.Entries)))
 	}
 	return err
 }
 
 // SetHeartbeatHandler implements raft.Transport.
 func (t transport) SetHeartbeatHandler(fn func(raft.RPC)) {
-	t.NetworkTransport.SetHeartbeatHandler(t.n.beats.handler(fn))
+	t.NetworkTransport.SetHeartbeatHandler(t.n.deviations.heartbeats(fn))
 }
 
 // AppendEntriesPipeline implements raft.Transport.
@@ -62,8 +62,8 @@ func (t transport) AppendEntriesPipeline(id raft.ServerID, target raft.ServerAdd
 	if err != nil {
 		return nil, err
 	}
-	return newPipeline(p, func(a *raft.AppendEntriesRequest) {
-		t.n.marks.stored(nodeID(id), a.Term, a.PrevLogEntry+uint64(len(a.Entries)))
+	return t.n.deviations.pipeline(p, func(a *raft.AppendEntriesRequest) {
+		t.n.keeper.marks.stored(nodeID(id), a.Term, a.PrevLogEntry+uint64(len(a.Entries)))
 	}), nil
 }
 
@@ -74,17 +74,16 @@ func (t transport) AppendEntriesPipeline(id raft.ServerID, target raft.ServerAdd
 type pipeline struct {
 	raft.AppendPipeline
 	stored  func(*raft.AppendEntriesRequest)
+	stays   bool // is not closed by itself (Ending)
 	answers chan raft.AppendFuture
 	done    chan struct{}
 	once    sync.Once
 	err     error // of Close
 }
 
-// newPipeline returns a pipeline that calls stored for each request that succeeded.
+// newPipeline returns a pipeline whose pass calls stored for each request that succeeded.
 func newPipeline(p raft.AppendPipeline, stored func(*raft.AppendEntriesRequest)) *pipeline {
-	w := &pipeline{AppendPipeline: p, stored: stored, answers: make(chan raft.AppendFuture), done: make(chan struct{})}
-	go w.pass()
-	return w
+	return &pipeline{AppendPipeline: p, stored: stored, answers: make(chan raft.AppendFuture), done: make(chan struct{})}
 }
 
 func (p *pipeline) pass() {
@@ -100,7 +99,7 @@ func (p *pipeline) pass() {
 			case <-p.done:
 				return
 			}
-			if !ok {
+			if !ok && !p.stays {
 				_ = p.Close()
 				return
 			}

@@ -20,7 +20,7 @@ func TestRefusedPipeline(t *testing.T) {
 		t.Cleanup(func() { _ = n.Close() })
 		return n
 	}
-	leader, follower := transport{NetworkTransport: open()}, open()
+	leader, follower := transport{NetworkTransport: open(), n: &Node{}}, open()
 	stop := make(chan struct{})
 	defer close(stop)
 	go func() {

@@ -16,6 +16,14 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
+// proposals are the node's commits and reads, at the leader or as the leader.
+type proposals struct {
+	*Node
+	proposer *proposer
+	asks     coalescer[reply] // a follower's requests to the leader
+	verified coalescer[reply] // proofs that this node leads
+}
+
 // maxCommand bounds a commit's size in the log.
 const maxCommand = 48 << 20
 
@@ -59,12 +67,12 @@ func (r *reply) known() bool { return !r.NotLeader && !r.Unsure && r.Unlogged ==
 // Once a log may have the changes, the end of ctx no longer ends the wait at once, but
 // after Options.Patience.
 func (n *Node) Propose(ctx context.Context, changes []catalog.Change) (meta.Response, error) {
-	return n.proposer.propose(ctx, changes)
+	return n.proposals.proposer.propose(ctx, changes)
 }
 
 // Lock commits changes together with operations on advisory locks, as Propose does.
 func (n *Node) Lock(ctx context.Context, changes []catalog.Change, ops []advisory.Op) (advisory.Result, error) {
-	r, err := n.proposer.propose(ctx, changes, ops...)
+	r, err := n.proposals.proposer.propose(ctx, changes, ops...)
 	return r.Lock, err
 }
 
@@ -73,10 +81,10 @@ func (n *Node) Locks(look func(*advisory.Table)) { n.fsm.Locks(look) }
 
 // InDoubt reports whether a commit that this node proposed, in this epoch or an earlier
 // one, may still be applied although nobody waits for it.
-func (n *Node) InDoubt() bool { return n.proposer.box.inDoubt() }
+func (n *Node) InDoubt() bool { return n.proposals.proposer.box.inDoubt() }
 
 // fence resolves commits in doubt by proposing commits without changes.
-func (n *Node) fence() {
+func (n *proposals) fence() {
 	for {
 		for n.InDoubt() {
 			if _, err := n.proposer.propose(n.ctx, nil); err == nil {
@@ -96,7 +104,7 @@ func (n *Node) fence() {
 	}
 }
 
-func (n *Node) newProposer() *proposer {
+func (n *proposals) newProposer() *proposer {
 	return &proposer{ctx: n.ctx, box: newOutbox(n.o.Self.ID, time.Now()), atLeader: n.atLeader, applied: n.fsm.Applied, waitFor: n.fsm.WaitFor, patience: n.o.Patience,
 		here: func(cmd meta.Command) (reply, bool) {
 			if n.Leader() != n.o.Self.ID {
@@ -117,16 +125,16 @@ func (n *Node) newProposer() *proposer {
 }
 
 // answer decodes a leader's reply and records the commit index in it.
-func (n *Node) answer(b []byte) (reply, error) {
+func (n *proposals) answer(b []byte) (reply, error) {
 	r, err := codec.Unmarshal[reply](b)
 	if err == nil {
-		n.commits.learn(r.Term, r.Committed)
+		n.deviations.learn(r.Term, r.Committed)
 	}
 	return r, err
 }
 
 // proposeHere appends a command to the log of the leader.
-func (n *Node) proposeHere(ctx context.Context, cmd meta.Command) reply {
+func (n *proposals) proposeHere(ctx context.Context, cmd meta.Command) reply {
 	r, ok := n.proposeAlone(cmd)
 	if !ok {
 		term := n.raft.CurrentTerm()
@@ -138,12 +146,12 @@ func (n *Node) proposeHere(ctx context.Context, cmd meta.Command) reply {
 
 // proposeAlone is proposeHere for a single member, and also reports a full disk; ok is
 // false where the command must go through raft.
-func (n *Node) proposeAlone(cmd meta.Command) (r reply, ok bool) {
+func (n *proposals) proposeAlone(cmd meta.Command) (r reply, ok bool) {
 	if err := n.o.Dir.Reserve.Room(); err != nil && cmd.AddsRows() {
 		return reply{Unlogged: pgerr.From(err)}, true
 	}
 	term := n.raft.CurrentTerm()
-	a, err, ok := n.soleVoter.propose(cmd)
+	a, err, ok := n.deviations.propose(cmd)
 	if !ok {
 		return reply{}, false
 	}
@@ -151,7 +159,7 @@ func (n *Node) proposeAlone(cmd meta.Command) (r reply, ok bool) {
 }
 
 // replyTo returns the reply for a command that was proposed in a term.
-func (n *Node) replyTo(term uint64, a meta.Answer, err error) reply {
+func (n *proposals) replyTo(term uint64, a meta.Answer, err error) reply {
 	switch {
 	case err == nil:
 	case errors.Is(err, errNotLed), errors.Is(err, raft.ErrNotLeader), errors.Is(err, raft.ErrEnqueueTimeout), errors.Is(err, raft.ErrLeadershipTransferInProgress):
@@ -181,8 +189,8 @@ func (n *Node) replyTo(term uint64, a meta.Answer, err error) reply {
 }
 
 // throughRaft proposes a command through raft.
-func (n *Node) throughRaft(ctx context.Context, cmd []byte) (meta.Answer, error) {
-	resume := n.soleVoter.pause()
+func (n *proposals) throughRaft(ctx context.Context, cmd []byte) (meta.Answer, error) {
+	resume := n.deviations.pause()
 	if n.ctx.Err() != nil {
 		resume(false)
 		return meta.Answer{}, raft.ErrRaftShutdown // raft may not have been given all earlier entries
@@ -202,7 +210,7 @@ const enqueueTime = 5 * time.Second
 const answerTime = 20 * time.Millisecond
 
 // answered waits for the outcome of a command.
-func (n *Node) answered(ctx context.Context, f raft.ApplyFuture, answer <-chan meta.Answer) (meta.Answer, error) {
+func (n *proposals) answered(ctx context.Context, f raft.ApplyFuture, answer <-chan meta.Answer) (meta.Answer, error) {
 	t := time.NewTimer(answerTime)
 	defer t.Stop()
 	select {
@@ -242,20 +250,20 @@ func (n *Node) await(ctx context.Context, f raft.Future) error {
 // ReadIndex waits until this node's Current has all that was committed anywhere before
 // the call. It returns 57P03 when no leader has confirmed that in time.
 func (n *Node) ReadIndex(ctx context.Context) error {
-	if r, ok := n.alone(); ok {
+	if r, ok := n.proposals.alone(); ok {
 		return n.fsm.WaitFor(ctx, r.Index)
 	}
 	in, cancel := context.WithTimeout(ctx, leaderTime)
 	defer cancel()
 	var r reply
-	err := n.atLeader(in, func(in context.Context, leader uint64) (retry bool, err error) {
+	err := n.proposals.atLeader(in, func(in context.Context, leader uint64) (retry bool, err error) {
 		// A leader that hangs is asked again, or its successor.
 		one, cancel := context.WithTimeout(in, readTime)
 		defer cancel()
 		if leader == n.o.Self.ID {
-			r, err = n.readIndexHere(one)
+			r, err = n.proposals.readIndexHere(one)
 		} else {
-			r, err = n.asks.do(one)
+			r, err = n.proposals.asks.do(one)
 		}
 		// A timeout of the leader, or of those who share this call, says nothing about this
 		// caller's time.
@@ -270,14 +278,14 @@ func (n *Node) ReadIndex(ctx context.Context) error {
 		}
 	}
 	if in.Err() != nil && ctx.Err() == nil && err != nil {
-		n.live.gaveUp(time.Now())
+		n.pinger.live.gaveUp(time.Now())
 		err = noLeader(in.Err(), err)
 	}
 	return err
 }
 
 // Leaderless reports whether this node has known no leader for some time.
-func (n *Node) Leaderless() bool { return n.live.leaderless(time.Now()) }
+func (n *Node) Leaderless() bool { return n.pinger.live.leaderless(time.Now()) }
 
 // leaderTime is how long a call waits for a leader to be found, readTime how long a
 // leader may take to confirm a read before it is asked again.
@@ -288,7 +296,7 @@ const (
 
 // askLeader asks the leader for the commit index, with one request for all waiters on
 // this node.
-func (n *Node) askLeader() (reply, error) {
+func (n *proposals) askLeader() (reply, error) {
 	ctx, cancel := context.WithTimeout(n.ctx, readTime)
 	defer cancel()
 	leader := n.Leader()
@@ -303,7 +311,7 @@ func (n *Node) askLeader() (reply, error) {
 }
 
 // readIndexHere returns the commit index, which this node confirms as the leader.
-func (n *Node) readIndexHere(ctx context.Context) (reply, error) {
+func (n *proposals) readIndexHere(ctx context.Context) (reply, error) {
 	if !n.leads.Load() {
 		return reply{NotLeader: true}, nil
 	}
@@ -312,17 +320,17 @@ func (n *Node) readIndexHere(ctx context.Context) (reply, error) {
 
 // alone returns the commit index where this node is the only voter: nobody else can
 // lead without its vote, which it would cast only in a later term.
-func (n *Node) alone() (reply, bool) {
+func (n *proposals) alone() (reply, bool) {
 	if !n.leads.Load() || n.fsm.Err() != nil {
 		return reply{}, false
 	}
 	term := n.term.Load()
 	r := n.committed(term)
-	return r, n.early.leads(term) && n.raft.State() == raft.Leader && n.raft.CurrentTerm() == term && n.leads.Load()
+	return r, n.deviations.alone(term) && n.raft.State() == raft.Leader && n.raft.CurrentTerm() == term && n.leads.Load()
 }
 
 // committed returns the commit index, if this node leads in a term.
-func (n *Node) committed(term uint64) reply {
+func (n *proposals) committed(term uint64) reply {
 	// Another node may have applied, and shown, entries that this one has committed and
 	// not applied yet. Entries that never reach the state machine, such as barriers, are
 	// from before it led: WaitFor could wait for ever for their index.
@@ -335,7 +343,7 @@ func (n *Node) committed(term uint64) reply {
 }
 
 // verify proves that this node leads, and returns what was committed before.
-func (n *Node) verify() (reply, error) {
+func (n *proposals) verify() (reply, error) {
 	term := n.raft.CurrentTerm()
 	r := n.committed(term)
 	ctx, cancel := context.WithTimeout(n.ctx, readTime)
@@ -348,7 +356,7 @@ func (n *Node) verify() (reply, error) {
 
 // atLeader calls try with the leader until it succeeds, fails for good, or ctx ends; or
 // returns 57P03 when no leader is found for some time.
-func (n *Node) atLeader(ctx context.Context, try func(ctx context.Context, leader uint64) (retry bool, err error)) error {
+func (n *proposals) atLeader(ctx context.Context, try func(ctx context.Context, leader uint64) (retry bool, err error)) error {
 	wait := 5 * time.Millisecond
 	give := time.Now().Add(leaderTime)
 	var last error
@@ -367,7 +375,7 @@ func (n *Node) atLeader(ctx context.Context, try func(ctx context.Context, leade
 			last = err
 		}
 		if last == nil && time.Now().After(give) {
-			n.live.gaveUp(time.Now())
+			n.pinger.live.gaveUp(time.Now())
 			return noLeader(context.DeadlineExceeded, last)
 		}
 		select {
@@ -394,21 +402,21 @@ func (n *Node) register() {
 		if err != nil {
 			return codec.Marshal(reply{Unlogged: pgerr.From(err)}), nil
 		}
-		return codec.Marshal(n.proposeHere(ctx, cmd)), nil
+		return codec.Marshal(n.proposals.proposeHere(ctx, cmd)), nil
 	})
 	s.RegisterAction(callReadIndex, func(ctx context.Context, _ []byte) ([]byte, error) {
-		r, err := n.readIndexHere(ctx)
+		r, err := n.proposals.readIndexHere(ctx)
 		if err != nil {
 			return nil, err
 		}
 		return codec.Marshal(r), nil
 	})
 	s.RegisterAction(callRedefined, func(ctx context.Context, _ []byte) ([]byte, error) { return nil, n.ReadIndex(ctx) })
-	rpc.Handle(s, callRenew, n.handleRenew)
-	rpc.Handle(s, callJoin, n.handleJoin)
-	rpc.Handle(s, callLeave, n.handleLeave)
-	rpc.Handle(s, callPing, n.handlePing)
-	rpc.Handle(s, callLastWord, n.handleLastWord)
-	rpc.Handle(s, callGreet, n.handleDialBack)
+	rpc.Handle(s, callRenew, n.leases.handleRenew)
+	rpc.Handle(s, callJoin, n.admission.handleJoin)
+	rpc.Handle(s, callLeave, n.admission.handleLeave)
+	rpc.Handle(s, callPing, n.pinger.handlePing)
+	rpc.Handle(s, callLastWord, n.keeper.handleLastWord)
+	rpc.Handle(s, callGreet, n.admission.handleDialBack)
 	s.Guests(callJoin, callGreet)
 }

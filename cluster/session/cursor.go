@@ -26,9 +26,10 @@ func (s *Session) OpenCursor(ctx context.Context, x *Execution, o cursor.Options
 	s.cursors.Declared = o.Number
 	// The query outlives the DECLARE: its own context and memory pool.
 	cctx, cancel := context.WithCancelCause(context.Background())
-	cx := x.Fork(s.Context().With(x.Context.Params, h.Params), "cursor "+o.Name, cancel)
+	meaning, host := s.contextOf(x.Context.Params, h.Params)
+	cx := x.Fork(meaning, "cursor "+o.Name, cancel)
 	c := cursor.New(o, cx, cctx, cancel, s.registry.cfg.Temp)
-	run := s.execution(cctx, cx, text)
+	run := s.execution(cctx, cx, host, text)
 	s.doing.queued.Store(&cx.Admission)
 	if err := cx.Pool.Whole("cursor").Grow(keptSuspended); err != nil {
 		c.Close()

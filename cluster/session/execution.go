@@ -14,9 +14,10 @@ import (
 
 // Execution is one run of one statement by a session.
 type Execution struct {
-	*write.Execution
+	*write.Statement
 	catalog txn.Catalog
-	context func() *query.Context // of the session, now
+	host    *host
+	context func([]types.Datum, []types.Type) (*query.Context, *host) // of the session, now
 	watch   *watch
 	mark    int
 	nested  int // how many EXECUTEs it is in
@@ -34,7 +35,8 @@ func (x *Execution) Nested(params []types.Datum, of []types.Type, text *parse.St
 		return nil, pgerr.New(pgerr.StatementTooComplex, "EXECUTE is nested more than %d deep", maxNested)
 	}
 	n := *x
-	n.Execution = x.Execution.In(x.context().With(params, of), text)
+	c, h := x.context(params, of)
+	n.Statement = x.Statement.In(c, h, text)
 	n.nested++
 	return &n, nil
 }

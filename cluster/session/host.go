@@ -47,15 +47,19 @@ const (
 )
 
 // Context is what a text means that the session gives now, without parameters.
-func (s *Session) Context() *query.Context { return s.contextOf(nil, nil) }
+func (s *Session) Context() *query.Context {
+	c, _ := s.contextOf(nil, nil)
+	return c
+}
 
-// contextOf is Context with parameters.
-func (s *Session) contextOf(params []types.Datum, of []types.Type) *query.Context {
+// contextOf is Context with parameters, and its host.
+func (s *Session) contextOf(params []types.Datum, of []types.Type) (*query.Context, *host) {
 	at := time.Now()
 	if s.tx != nil {
 		at = s.tx.Start
 	}
-	return s.known().context.At(at, &host{s: s}, params, of)
+	h := &host{s: s}
+	return s.known().context.At(at, h, params, of), h
 }
 
 // Reload implements function.Reloader.
@@ -66,7 +70,7 @@ func (h *host) Reload() {
 }
 
 // Enter implements write.Host.
-func (h *host) Enter(x *write.Execution, st *catalog.State) {
+func (h *host) Enter(x *write.Statement, st *catalog.State) {
 	s := h.s
 	if s.cursors.Len() > 0 || s.asleep > 0 {
 		x.Admission.SkipQueue() // they hold what others may wait for

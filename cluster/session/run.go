@@ -20,8 +20,9 @@ func (s *Session) newExecution(ctx context.Context, p prepared, params []types.D
 	if !p.h.Control {
 		s.OpenTxn()
 	}
-	q := s.registry.cfg.Queries.Begin(s.contextOf(params, p.h.Params), s.start.PID, func(err error) { w.cancel(err) })
-	x := s.execution(ctx, q, p.stmt)
+	c, h := s.contextOf(params, p.h.Params)
+	q := s.registry.cfg.Queries.Begin(c, s.start.PID, func(err error) { w.cancel(err) })
+	x := s.execution(ctx, q, h, p.stmt)
 	x.watch = w
 	s.doing.id.Store(&x.ID)
 	s.doing.rows.Store(0)
@@ -32,9 +33,9 @@ func (s *Session) newExecution(ctx context.Context, p prepared, params []types.D
 }
 
 // execution is one in the session's transaction.
-func (s *Session) execution(ctx context.Context, q *query.Execution, text *parse.Statement) *Execution {
-	x := &Execution{Execution: &write.Execution{Execution: q, Ctx: ctx, Text: text, Files: s.registry.cfg.Files},
-		catalog: s.registry.cfg.Catalog, context: s.Context}
+func (s *Session) execution(ctx context.Context, q *query.Run, h *host, text *parse.Statement) *Execution {
+	x := &Execution{Statement: &write.Statement{Run: q, Host: h, Ctx: ctx, Text: text, Files: s.registry.cfg.Files},
+		catalog: s.registry.cfg.Catalog, host: h, context: s.contextOf}
 	if s.tx != nil {
 		x.Txn, x.mark = &s.tx.Txn, s.tx.Mark()
 	}
@@ -43,7 +44,7 @@ func (s *Session) execution(ctx context.Context, q *query.Execution, text *parse
 
 // end frees what an execution holds.
 func (s *Session) end(x *Execution) {
-	x.Env.Host.(*host).close(x.Ctx)
+	x.host.close(x.Ctx)
 	x.watch.end()
 	s.doing.queued.Store(nil)
 	if leaked := x.End(); leaked > 0 {

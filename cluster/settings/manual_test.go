@@ -50,6 +50,6 @@ func TestManualSettings(t *testing.T) {
 		t.Errorf("there are no settings %v", left)
 	}
 	manual.Part(t, "docs/reference/settings.md", "settings", manual.Table([]string{"setting", "values", "default", "meaning"}, rows)+
-		"\nTaken, checked and shown, because clients set them, but without effect: "+strings.Join(inert, ", ")+
-		".\n\nOnly to be read: "+strings.Join(fixed, ", ")+", and the settings of PostgreSQL's own server (`autovacuum`, `archive_mode` and the like).")
+		"\nThese settings are accepted, checked and shown, since clients set them, but have no effect: "+strings.Join(inert, ", ")+
+		".\n\nThese can only be read: "+strings.Join(fixed, ", ")+", and the settings of PostgreSQL's own server (`autovacuum`, `archive_mode` and the like).")
 }

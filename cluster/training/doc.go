@@ -1,7 +1,7 @@
 // Package training runs TRAIN MODEL: from a statement in its context to a version of a model in the
 // catalog.
 //
-//	coord ─ Statement, query.Execution ─▶ Jobs.Train
+//	coord ─ Statement, query.Run ─▶ Jobs.Train
 //	                                        │ plan: query, options, TRANSFORM
 //	           within a transaction block   │   else
 //	         ┌──────────────────────────────┴─────────────┐

@@ -19,7 +19,7 @@ import (
 type drive struct {
 	j         *Jobs
 	statement Statement
-	x         *query.Execution
+	x         *query.Run
 	state     *catalog.State
 	plan      *Plan
 	query     *plan.Query // the plan's; nil once it was optimised

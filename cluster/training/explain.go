@@ -31,7 +31,7 @@ func (j *Jobs) Explain(ctx context.Context, r *Request, o query.Explain) (string
 		fmt.Fprintf(&b, "  Iterations: at most %d\n", n)
 	}
 	if !o.Analyze {
-		d := &drive{j: j, statement: r.Statement, x: r.Execution, state: r.State, plan: p, query: p.Query}
+		d := &drive{j: j, statement: r.Statement, x: r.Run, state: r.State, plan: p, query: p.Query}
 		run, err := d.read(ctx)
 		if err != nil {
 			return "", err

@@ -57,7 +57,7 @@ func (d *drive) readGiven(ctx context.Context, in *train.Input, acct *mem.Accoun
 		if err != nil {
 			return err
 		}
-		if err := acct.Grow(b.Bytes()); err != nil {
+		if err := acct.Insist(ctx, b.Bytes()); err != nil {
 			return err
 		}
 		in.Given = append(in.Given, kernel.Compact(b))

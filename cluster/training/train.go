@@ -14,10 +14,10 @@ import (
 // Request is a TRAIN statement that a session runs.
 type Request struct {
 	Statement
-	*query.Execution                // in the statement's context
-	State            *catalog.State // that the statement reads
-	Durable          []byte         // the context's durable form
-	Notice           func(*pgerr.Error)
+	*query.Run                // in the statement's context
+	State      *catalog.State // that the statement reads
+	Durable    []byte         // the context's durable form
+	Notice     func(*pgerr.Error)
 	// Put adds the model to the session's transaction block. It is nil outside of one, where the
 	// driver commits the model.
 	Put func(catalog.Change) error
@@ -118,7 +118,7 @@ func (j *Jobs) inSession(ctx context.Context, r *Request, job *catalog.Job, p *P
 	if err := j.putJob(ctx, job); err != nil {
 		return nil, err
 	}
-	d := &drive{j: j, statement: r.Statement, x: r.Execution, state: r.State, plan: p, query: p.Query, rec: newRecord(j, job, r.Notice), show: show}
+	d := &drive{j: j, statement: r.Statement, x: r.Run, state: r.State, plan: p, query: p.Query, rec: newRecord(j, job, r.Notice), show: show}
 	if err = query.Cause(ctx, d.run(ctx)); err == nil {
 		d.rec.drop()
 		return d, nil

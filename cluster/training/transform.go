@@ -148,11 +148,8 @@ func missingNaN(q *ast.SelectStmt, bound *plan.Query, j *train.Job) (*ast.Select
 	items := make([]string, len(bound.Cols))
 	for i, c := range bound.Cols {
 		items[i] = lex.QuoteIdent(c.Name)
-		switch c.Type.OID {
-		case types.Float4OID, types.Float8OID, types.NumericOID:
-			if features[c.Name] {
-				items[i] = fmt.Sprintf("NULLIF(%s, 'NaN') AS %s", items[i], items[i])
-			}
+		if c.Type.IsNumber() && !c.Type.IsInteger() && features[c.Name] {
+			items[i] = fmt.Sprintf("NULLIF(%s, 'NaN') AS %s", items[i], items[i])
 		}
 	}
 	return queryOver("SELECT "+strings.Join(items, ", ")+" FROM (SELECT 1) AS nan_input", q)

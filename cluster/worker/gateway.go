@@ -213,13 +213,7 @@ func (s *Statement) Fill(ctx context.Context, id int, cols []plan.Column, in op.
 		ts[i] = c.Type
 	}
 	buf := op.NewBuffer(s.runtime(), ts)
-	s.mu.Lock()
-	old := s.buffers[id]
-	s.buffers[id] = buf
-	s.mu.Unlock()
-	if old != nil {
-		old.Close()
-	}
+	s.setBuffer(id, buf)
 	for {
 		b, err := in.Next(ctx)
 		if err == io.EOF {
@@ -234,6 +228,19 @@ func (s *Statement) Fill(ctx context.Context, id int, cols []plan.Column, in op.
 		if err := buf.Append(ctx, &batch.Batch{Cols: b.Cols[:len(cols)], N: b.N, Sel: b.Sel, Seq: b.Seq}); err != nil {
 			return err
 		}
+	}
+}
+
+// Stream makes buffer id one whose rows the next plan reads as in gives them.
+func (s *Statement) Stream(id int, in op.BatchReader) { s.setBuffer(id, op.NewStream(in)) }
+
+func (s *Statement) setBuffer(id int, buf *op.Buffer) {
+	s.mu.Lock()
+	old := s.buffers[id]
+	s.buffers[id] = buf
+	s.mu.Unlock()
+	if old != nil {
+		old.Close()
 	}
 }
 

@@ -25,7 +25,7 @@ func (w *upsert) few() bool { return w.n <= fewProposed && w.size <= fewProposed
 
 // see prepares the sets of keys for few rows.
 func (w *upsert) see() error {
-	if err := w.acct.Grow(int64(len(w.arbiters)) * (2*w.size + w.n*seenBytes)); err != nil {
+	if err := w.acct.Insist(w.r.x.Ctx, int64(len(w.arbiters))*(2*w.size+w.n*seenBytes)); err != nil {
 		return err
 	}
 	for _, a := range w.arbiters {
@@ -121,7 +121,7 @@ func (w *upsert) choose() error {
 // bits allocates a bit for each of n rows.
 func (w *upsert) bits(n int64) ([]byte, error) {
 	size := (n + 7) / 8
-	if err := w.acct.Grow(size); err != nil {
+	if err := w.acct.Insist(w.r.x.Ctx, size); err != nil {
 		return nil, err
 	}
 	return make([]byte, size), nil

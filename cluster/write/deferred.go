@@ -11,11 +11,11 @@ import (
 )
 
 // CheckDeferred makes the checks that were put off, at the commit.
-func (x *Execution) CheckDeferred() error { return x.checkDeferred(nil) }
+func (x *Statement) CheckDeferred() error { return x.checkDeferred(nil) }
 
 // checkDeferred makes the checks that were put off: all where only is nil, else those
 // of foreign keys that only picks.
-func (x *Execution) checkDeferred(only func(fkey) bool) error {
+func (x *Statement) checkDeferred(only func(fkey) bool) error {
 	list := x.Txn.deferred
 	x.Txn.deferred = nil
 	for _, w := range list {
@@ -31,7 +31,7 @@ func (x *Execution) checkDeferred(only func(fkey) bool) error {
 }
 
 // SetConstraints carries out SET CONSTRAINTS in a view.
-func (x *Execution) SetConstraints(st *catalog.State, n *ast.ConstraintsSetStmt) error {
+func (x *Statement) SetConstraints(st *catalog.State, n *ast.ConstraintsSetStmt) error {
 	m := &x.Txn.modes
 	if n.Constraints == nil || len(n.Constraints.Items) == 0 {
 		*m = constraintModes{all: &n.Deferred}

@@ -2,7 +2,7 @@
 // CONFLICT, the rows of COPY and of a query into a table, and the constraints of all
 // of them.
 //
-//	Execution ─ Open(state) ─▶ Executor ─ Modify(plan.DML) ─▶ ModifyTable
+//	Statement ─ Open(state) ─▶ Executor ─ Modify(plan.DML) ─▶ ModifyTable
 //	   │                        │        many rows: plan.TableWrite, where they are
 //	   │                        │        few, or in an order: op.RowWriter, here
 //	   │                        │             new rows ─▶ segments   old rows ─▶ bitmaps
@@ -12,7 +12,7 @@
 //
 // The files, each above what it uses:
 //
-//	foreignaction  deferred  validate  loader  locking   what runs statements, or looks at rows
+//	foreignaction  deferred  validate  locking           what runs statements, or looks at rows
 //	modify                                               how a statement is carried out
 //	conflict ─▶ conflictbulk, conflictchoice             … and an ON CONFLICT
 //	conflictrows, bulk

@@ -22,7 +22,7 @@ import (
 // checkForeign looks for rows without what they refer to: new rows of the table
 // itself, and rows of others that refer to keys that are gone. It leaves the
 // foreign keys that due does not pick, and reports whether there were some.
-func (x *Execution) checkForeign(w *written, due func(fkey) bool) (rest bool, err error) {
+func (x *Statement) checkForeign(w *written, due func(fkey) bool) (rest bool, err error) {
 	st, err := x.Txn.State()
 	if err != nil {
 		return false, err

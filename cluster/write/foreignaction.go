@@ -14,7 +14,7 @@ import (
 
 // CheckForeignKeys ends a statement: it carries out what foreign keys ask for, then checks
 // them all but for those that are deferred.
-func (x *Execution) CheckForeignKeys() error {
+func (x *Statement) CheckForeignKeys() error {
 	if x.Txn == nil || len(x.Txn.foreign.todo) == 0 {
 		return nil
 	}
@@ -44,7 +44,7 @@ func (x *Execution) CheckForeignKeys() error {
 
 // foreignActions claims the keys that a write removed and changes the rows that
 // refer to them as their foreign keys say.
-func (x *Execution) foreignActions(w *written) error {
+func (x *Statement) foreignActions(w *written) error {
 	if w.gone == nil {
 		return nil
 	}
@@ -64,7 +64,7 @@ func (x *Execution) foreignActions(w *written) error {
 	return nil
 }
 
-func (x *Execution) foreignAction(w *written, ref foreignKey) error {
+func (x *Statement) foreignAction(w *written, ref foreignKey) error {
 	st, err := x.Txn.State()
 	if err != nil {
 		return err

@@ -126,7 +126,7 @@ func references(st *catalog.State, rel *catalog.Relation) []foreignKey {
 }
 
 // watch begins to follow a DML over a view.
-func watch(x *query.Execution, st *catalog.State, d *plan.DML) *keyWatch {
+func watch(x *query.Run, st *catalog.State, d *plan.DML) *keyWatch {
 	k := &keyWatch{kind: d.Kind, live: d.Table.Live()}
 	if d.Kind == plan.UpdateRows && len(d.Old) == len(k.live) {
 		k.kept = make(map[int16]bool, len(k.live))

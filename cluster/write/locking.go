@@ -53,7 +53,7 @@ type lockSet struct {
 
 // lockRows locks the rows that a query with these columns returns, width of them to its reader.
 func (r *Executor) lockRows(locks []plan.Lock, cols []plan.Column, width int) *lockedRows {
-	l := &lockedRows{txn: r.x.Txn, st: r.st, width: width, limit: -1, host: r.x.host()}
+	l := &lockedRows{txn: r.x.Txn, st: r.st, width: width, limit: -1, host: r.x.Host}
 	for _, k := range locks {
 		x := &lockSet{Lock: k, at: -1}
 		if k.Col != 0 {

@@ -6,6 +6,7 @@ import (
 	"github.com/tributarydb/tributary/exec/build"
 	"github.com/tributarydb/tributary/exec/op"
 	"github.com/tributarydb/tributary/planner"
+	"github.com/tributarydb/tributary/planner/bind"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
@@ -18,6 +19,22 @@ func (r *Executor) Modify(d *plan.DML) (*ModifyTable, error) {
 		return nil, err
 	}
 	return r.modify(d, nil)
+}
+
+// Copy writes rows of some of a table's columns into it, as in gives them: as INSERT would, with
+// defaults for the other columns.
+func (r *Executor) Copy(rel *catalog.Relation, cols []catalog.Column, in op.BatchReader) (rows int64, err error) {
+	d, err := bind.Copied(r.binding(r.x.Text), rel, cols)
+	if err != nil {
+		return 0, err
+	}
+	r.Stream(bind.CopyBuffer, in)
+	w, err := r.Modify(d)
+	if err != nil {
+		return 0, err
+	}
+	defer w.Close()
+	return w.count, nil
 }
 
 // ModifyBound is Modify for a statement that may come again.

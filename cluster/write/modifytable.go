@@ -60,7 +60,7 @@ func (r *Executor) modifying(d *plan.DML) *ModifyTable {
 
 // watchKeys begins to follow the keys of the table.
 func (w *ModifyTable) watchKeys() {
-	w.r.x.Txn.foreign.keys = watch(w.r.x.Execution, w.r.st, w.d)
+	w.r.x.Txn.foreign.keys = watch(w.r.x.Run, w.r.st, w.d)
 }
 
 // node is the statement's plan.TableWrite over an input.

@@ -17,20 +17,21 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// Execution is one run of a statement in a transaction.
-type Execution struct {
-	*query.Execution // its context's Host is a Host of this package
-	Ctx              context.Context
-	Text             *parse.Statement // nil for one that nobody wrote
-	Txn              *Txn             // nil for one that has none, as COMMIT
-	Files            Files
+// Statement is one run of a statement in a transaction.
+type Statement struct {
+	*query.Run
+	Host  Host // its context's, as the one who gave a statement that writes
+	Ctx   context.Context
+	Text  *parse.Statement // nil for one that nobody wrote
+	Txn   *Txn             // nil for one that has none, as COMMIT
+	Files Files
 }
 
 // Host is who gave a statement that writes.
 type Host interface {
 	query.Host
 	// Enter sets the view that the statement has from now on.
-	Enter(x *Execution, st *catalog.State)
+	Enter(x *Statement, st *catalog.State)
 	// Writes notes that the statement writes a table: filling in its identity columns
 	// takes no privilege of its own.
 	Writes(rel *catalog.Relation)
@@ -43,40 +44,39 @@ type Host interface {
 	Within() Host
 }
 
-func (x *Execution) host() Host { return x.Context.Host.(Host) }
-
-// In is the execution of another text in another context, within this one.
-func (x *Execution) In(c *query.Context, text *parse.Statement) *Execution {
+// In is the execution of another text in another context, whose host is h, within this one.
+func (x *Statement) In(c *query.Context, h Host, text *parse.Statement) *Statement {
 	n := *x
-	n.Text, n.Execution = text, x.Execution.In(c)
+	n.Text, n.Host, n.Run = text, h, x.Run.In(c)
 	return &n
 }
 
 // As is the execution as another role's.
-func (x *Execution) As(role types.OID) *Execution {
-	return x.In(x.Context.As(role, x.host().Within()), x.Text)
+func (x *Statement) As(role types.OID) *Statement {
+	h := x.Host.Within()
+	return x.In(x.Context.As(role, h), h, x.Text)
 }
 
 // Enter sets the view of what runs in the execution from now on.
-func (x *Execution) Enter(st *catalog.State) { x.host().Enter(x, st) }
+func (x *Statement) Enter(st *catalog.State) { x.Host.Enter(x, st) }
 
 // Executor is a statement being carried out over one view of the catalog. It must be
 // closed.
 type Executor struct {
 	*query.Executor
-	x  *Execution
+	x  *Statement
 	st *catalog.State
 }
 
 // Open opens the statement's resources over a view.
-func (x *Execution) Open(st *catalog.State) *Executor {
+func (x *Statement) Open(st *catalog.State) *Executor {
 	x.Enter(st)
-	return &Executor{Executor: x.Execution.Open(st), x: x, st: st}
+	return &Executor{Executor: x.Run.Open(st), x: x, st: st}
 }
 
 // writes notes the tables that a statement and its buffers write.
 func (r *Executor) writes(rel *catalog.Relation, defs []plan.BufferDef) {
-	h := r.x.host()
+	h := r.x.Host
 	if rel != nil {
 		h.Writes(rel)
 	}
@@ -118,7 +118,7 @@ func (r *Executor) start(root plan.Node, cols []plan.Column, manifests map[*plan
 const fewWritten = 1000
 
 // short lets the statement's plans skip the queues from now on where it writes few rows.
-func (x *Execution) short(rows int64) {
+func (x *Statement) short(rows int64) {
 	if rows <= fewWritten && x.Admission != nil {
 		x.Admission.SkipQueue()
 	}

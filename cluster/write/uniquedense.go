@@ -11,7 +11,6 @@ import (
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
-	"github.com/tributarydb/tributary/sql/types"
 )
 
 // bitsPerRow is how many bits of a set of keys a row may take: what sorting or grouping
@@ -23,7 +22,7 @@ const bitsPerRow = 64
 // that does not tell: for other keys, those far from each other, where memory is short, and
 // where some are equal, for duplicatesWithin says which.
 func (r *Executor) distinctWithin(k *uniqueKey, fresh *catalog.Manifest, rows int64) (bool, error) {
-	if k.Kind == 'e' || len(k.Columns) != 1 || k.NullsNotDistinct || !isInteger(k.rel.ColumnNum(k.Columns[0]).Type) {
+	if k.Kind == 'e' || len(k.Columns) != 1 || k.NullsNotDistinct || !k.rel.ColumnNum(k.Columns[0]).Type.IsInteger() {
 		return false, nil
 	}
 	if disjointAscending(fresh, k.Columns[0]) {
@@ -58,10 +57,6 @@ func (r *Executor) distinctWithin(k *uniqueKey, fresh *catalog.Manifest, rows in
 			return false, nil
 		}
 	}
-}
-
-func isInteger(t types.Type) bool {
-	return t.OID == types.Int2OID || t.OID == types.Int4OID || t.OID == types.Int8OID
 }
 
 // addKeys notes the numbers of a batch's first column in a set of bits from lo on; false

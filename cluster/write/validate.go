@@ -15,7 +15,7 @@ import (
 
 // Validate looks among a table's rows for one that a constraint forbids which the table
 // has from now on, by the plans that look at new rows.
-func (x *Execution) Validate(st *catalog.State, c ddl.Check) error {
+func (x *Statement) Validate(st *catalog.State, c ddl.Check) error {
 	rel, m := st.RelationByOID(c.Table), st.Manifest(c.Table)
 	if rel == nil || m == nil || m.Rows() == 0 {
 		return nil

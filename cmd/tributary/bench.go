@@ -4,48 +4,74 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"os"
-	"runtime"
-	"time"
-
-	"github.com/tributarydb/tributary/cluster/node"
-	"github.com/tributarydb/tributary/cmd/bench"
+	"os/exec"
+	"path/filepath"
 )
 
-// benchmark measures a server, or a node that it starts.
+// benchProgram is the program of the benchmarks. Its sources are the module tools, so that what it needs, dbgen
+// above all, is no part of the database.
+const benchProgram = "tributary-bench"
+
+// benchmark runs the benchmarks with this program as the node that they start.
 func benchmark(ctx context.Context, args []string) error {
-	return bench.Main(ctx, args, os.Stdout, benchNode)
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	program, remove, err := findBench(ctx, self)
+	if err != nil {
+		return err
+	}
+	cmd := exec.CommandContext(ctx, program, args...)
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // it stops its node
+	cmd.Env = append(os.Environ(), "TRIBUTARY_PROGRAM="+self)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	err = errors.Join(cmd.Run(), remove())
+	if exit := new(exec.ExitError); errors.As(err, &exit) {
+		return errors.New("the benchmark failed") // it has said why
+	}
+	return err
 }
 
-// benchNode starts a node that clients reach by TCP.
-func benchNode(ctx context.Context, b bench.NodeOptions) (dsn string, stop func() error, err error) {
-	s, stop, err := ownNode(ctx, b, "127.0.0.1:0")
+// findBench returns the benchmarks' program: the one beside this program, or in the path; or, in a clone of the
+// repository, one that is built from the sources and removed afterwards.
+func findBench(ctx context.Context, self string) (program string, remove func() error, err error) {
+	none := func() error { return nil }
+	beside := filepath.Join(filepath.Dir(self), benchProgram)
+	if _, err := os.Stat(beside); err == nil {
+		return beside, none, nil
+	}
+	if found, err := exec.LookPath(benchProgram); err == nil {
+		return found, none, nil
+	}
+	here, err := os.Getwd()
 	if err != nil {
 		return "", nil, err
 	}
-	return fmt.Sprintf("postgres://tributary@127.0.0.1:%d/tributary?sslmode=disable", port(s.pg)), stop, nil
+	for _, dir := range []string{here, filepath.Dir(self)} {
+		for ; ; dir = filepath.Dir(dir) {
+			sources := filepath.Join(dir, "tools")
+			if _, err := os.Stat(filepath.Join(sources, "bench", "tpchgen.go")); err == nil {
+				return buildBench(ctx, sources)
+			}
+			if dir == filepath.Dir(dir) {
+				break
+			}
+		}
+	}
+	return "", nil, fmt.Errorf("%s is neither beside this program nor in the path; in a clone of the repository, go -C tools build -o DIRECTORY/%[1]s ./bench makes it", benchProgram)
 }
 
-// ownNode starts a node of this process, in a directory that is removed afterwards unless it was given. listen is
-// where its clients and its page are; "": in this process alone.
-func ownNode(ctx context.Context, b bench.NodeOptions, listen string) (s *server, stop func() error, err error) {
-	o := node.Options{Data: b.Data, Name: "local", ListenCluster: "127.0.0.1:0", Threads: b.Threads, Log: slog.New(slog.DiscardHandler)}
-	if o.Memory, err = nodeMemory(b.Memory); err != nil {
-		return nil, nil, err
+func buildBench(ctx context.Context, sources string) (program string, remove func() error, err error) {
+	dir, err := os.MkdirTemp("", "tributary-bench-")
+	if err != nil {
+		return "", nil, err
 	}
-	if o.Threads == 0 {
-		o.Threads = runtime.GOMAXPROCS(0)
+	program, remove = filepath.Join(dir, benchProgram), func() error { return os.RemoveAll(dir) }
+	build := exec.CommandContext(ctx, "go", "-C", sources, "build", "-o", program, "./bench")
+	if out, err := build.CombinedOutput(); err != nil {
+		return "", nil, errors.Join(fmt.Errorf("building %s: %w: %s", benchProgram, err, out), remove())
 	}
-	remove := func() error { return nil }
-	if o.Data == "" {
-		if o.Data, err = os.MkdirTemp("", "tributary-"); err != nil {
-			return nil, nil, err
-		}
-		remove = func() error { return os.RemoveAll(o.Data) }
-	}
-	if s, err = startServer(ctx, o, listen, listen, false, new(access)); err != nil {
-		return nil, nil, errors.Join(err, remove())
-	}
-	return s, func() error { return errors.Join(s.close(5*time.Second), remove()) }, nil
+	return program, remove, nil
 }

@@ -40,7 +40,7 @@ func completion(_ context.Context, args []string) error {
 
 // flagsOf returns the flags of a command.
 func flagsOf(c command) (list []*flag.Flag) {
-	if c.name == "version" || c.name == "help" {
+	if !c.hasFlags() {
 		return nil
 	}
 	if fs := flags.Of(func() { _ = c.run(context.Background(), []string{"--help"}) }); fs != nil {

@@ -1,5 +1,4 @@
-// Command tributary is the database: a node, a shell, the demo and the
-// benchmarks.
+// Command tributary is the database: a node, a shell and the demo.
 package main
 
 import (
@@ -32,6 +31,11 @@ type command struct {
 	run         func(ctx context.Context, args []string) error
 }
 
+// hasFlags reports whether the command has flags of its own; those of bench are another program's.
+func (c command) hasFlags() bool {
+	return c.name != "version" && c.name != "help" && c.name != "bench"
+}
+
 var commands []command
 
 func init() {
@@ -39,7 +43,7 @@ func init() {
 		{"serve", "run a node", serve},
 		{"sql", "a SQL shell, on a server or on an engine in its process", shellCommand},
 		{"query", "run a statement and end, on an engine in the process", queryCommand},
-		{"bench", "measure TPC-H, group-by and training", benchmark},
+		{"bench", "measure TPC-H, group-by and training, by the program " + benchProgram, benchmark},
 		{"demo", "load real data into a cluster, query it, train on it", demo},
 		{"node", "list, drain, replace and remove nodes", nodeCommand},
 		{"recover", "go on after the loss of a majority, from a stopped node's directory", recoverNode},

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tributarydb/tributary/cmd/bench"
+	"github.com/tributarydb/tributary/cmd/shell"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
@@ -30,7 +30,7 @@ func TestAbout(t *testing.T) {
 		if _, err := readServe([]string{"--memory", c.memory}); err == nil || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("--memory %s: %v", c.memory, err)
 		}
-		if _, _, err := benchNode(t.Context(), bench.NodeOptions{Memory: c.memory}); err == nil || !strings.Contains(err.Error(), c.says) {
+		if _, _, err := testNode(t.Context(), shell.EngineOptions{Memory: c.memory}); err == nil || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("an engine in the process, --memory %s: %v", c.memory, err)
 		}
 	}

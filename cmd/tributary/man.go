@@ -45,7 +45,7 @@ func pages() map[string][]byte {
 	fmt.Fprint(top, ".SH SYNOPSIS\n\\fBtributary\\fR \\fICOMMAND\\fR [flags]\n.SH COMMANDS\n")
 	for _, c := range commands {
 		fmt.Fprintf(top, ".TP\n\\fB%s\\fR\n%s\n", c.name, troff(c.short))
-		if c.name == "version" || c.name == "help" {
+		if !c.hasFlags() {
 			continue
 		}
 		fs := flags.Of(func() { _ = c.run(context.Background(), []string{"--help"}) })

@@ -48,7 +48,11 @@ func TestLongValues(t *testing.T) {
 		c := p.connect().PgConn()
 		askers.Go(func() {
 			for i := range long {
-				s := long[(i+4*asker)%len(long)]
+				at := (i + 4*asker) % len(long)
+				if testing.Short() && at%4 != asker {
+					continue // each is asked once
+				}
+				s := long[at]
 				r := c.ExecParams(ctx, s.sql, nil, nil, nil, nil).Read()
 				var e *pgconn.PgError
 				switch {

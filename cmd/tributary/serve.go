@@ -62,9 +62,8 @@ func readSettings(fs *flags.Set, args []string, getenv func(string) string) (*se
 	scrub := fs.String("scrub-rate", "32MiB", "bytes a second at which the segments are read to find damage; 0 for never")
 	fs.DurationVar(&o.ScrubEvery, "scrub-every", 24*time.Hour, "time from the end of one reading of all segments to the next")
 	fs.StringVar(&s.config, "config", "", "file with the same names in YAML; what is given here or as TRIBUTARY_… in the environment counts more")
-	fs.Func("testing", "how often the node does what it does by itself, for tests: sweep=1s,tick=100ms,grace=1s,audit=1s,segment-rows=4096,snapshot=100", func(s string) (err error) {
-		o.Pace, err = pace(s)
-		return err
+	fs.Func("testing", "how often the node does what it does by itself, for tests: sweep=1s,tick=100ms,grace=1s,audit=1s,segment-rows=4096,snapshot=100; and without=learning+writing, what of its deviations from raft it does not do", func(s string) error {
+		return pace(&o.Pace, s)
 	})
 	s.logs = textLog
 	fs.Func("log-format", "form of the records of the logs: text, or json with an object a line (default: text)", func(form string) error {
@@ -239,7 +238,7 @@ func configFile(fs *flags.Set, path string) error {
 }
 
 // pace parses the value of --testing.
-func pace(s string) (p node.Pace, err error) {
+func pace(p *node.Pace, s string) (err error) {
 	for _, item := range strings.Split(s, ",") {
 		name, value, _ := strings.Cut(item, "=")
 		switch name {
@@ -255,14 +254,16 @@ func pace(s string) (p node.Pace, err error) {
 			p.SegmentRows, err = strconv.ParseInt(value, 10, 64)
 		case "snapshot":
 			p.Snapshot, err = strconv.ParseUint(value, 10, 64)
+		case "without":
+			p.Without, err = raftnode.ParseDeviations(value)
 		default:
 			err = fmt.Errorf("there is no %q to set", name)
 		}
 		if err != nil {
-			return p, err
+			return err
 		}
 	}
-	return p, nil
+	return nil
 }
 
 // secretWait is how long a joining node waits for the first node to create the secret:

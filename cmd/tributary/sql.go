@@ -3,9 +3,12 @@ package main
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"os"
+	"runtime"
+	"time"
 
-	"github.com/tributarydb/tributary/cmd/bench"
+	"github.com/tributarydb/tributary/cluster/node"
 	"github.com/tributarydb/tributary/cmd/shell"
 )
 
@@ -29,9 +32,29 @@ func runShell(run func(context.Context, []string, shell.IO, shell.StartEngine) e
 
 // localEngine starts a node for the shell alone: no other process can connect to it.
 func localEngine(ctx context.Context, o shell.EngineOptions) (shell.Dial, func() error, error) {
-	s, stop, err := ownNode(ctx, bench.NodeOptions{Data: o.Data, Memory: o.Memory}, "")
+	s, stop, err := ownNode(ctx, o, "")
 	if err != nil {
 		return nil, nil, err
 	}
 	return s.dial, stop, nil
+}
+
+// ownNode starts a node of this process, in a directory that is removed afterwards unless it was given. listen is
+// where its clients and its page are; "": in this process alone.
+func ownNode(ctx context.Context, given shell.EngineOptions, listen string) (s *server, stop func() error, err error) {
+	o := node.Options{Data: given.Data, Name: "local", ListenCluster: "127.0.0.1:0", Threads: runtime.GOMAXPROCS(0), Log: slog.New(slog.DiscardHandler)}
+	if o.Memory, err = nodeMemory(given.Memory); err != nil {
+		return nil, nil, err
+	}
+	remove := func() error { return nil }
+	if o.Data == "" {
+		if o.Data, err = os.MkdirTemp("", "tributary-"); err != nil {
+			return nil, nil, err
+		}
+		remove = func() error { return os.RemoveAll(o.Data) }
+	}
+	if s, err = startServer(ctx, o, listen, listen, false, new(access)); err != nil {
+		return nil, nil, errors.Join(err, remove())
+	}
+	return s, func() error { return errors.Join(s.close(5*time.Second), remove()) }, nil
 }

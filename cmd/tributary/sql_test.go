@@ -3,19 +3,19 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/tributarydb/tributary/cmd/bench"
 	"github.com/tributarydb/tributary/cmd/shell"
 )
 
 // TestShell runs the shell on a script and interactively.
 func TestShell(t *testing.T) {
-	dsn, stop, err := benchNode(t.Context(), bench.NodeOptions{Data: t.TempDir()})
+	dsn, stop, err := testNode(t.Context(), shell.EngineOptions{Data: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +68,7 @@ func TestShell(t *testing.T) {
 
 // TestShellCancels: Ctrl-C cancels the running statement, and the next one runs.
 func TestShellCancels(t *testing.T) {
-	dsn, stop, err := benchNode(t.Context(), bench.NodeOptions{Data: t.TempDir()})
+	dsn, stop, err := testNode(t.Context(), shell.EngineOptions{Data: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,4 +99,13 @@ func TestShellCancels(t *testing.T) {
 	if !strings.Contains(errs.String(), "canceling statement due to user request") || !strings.Contains(out.String(), "42") {
 		t.Errorf("%v\n%s\n%s", err, out.String(), errs.String())
 	}
+}
+
+// testNode starts a node in the test's process, which clients reach by TCP.
+func testNode(ctx context.Context, o shell.EngineOptions) (dsn string, stop func() error, err error) {
+	s, stop, err := ownNode(ctx, o, "127.0.0.1:0")
+	if err != nil {
+		return "", nil, err
+	}
+	return fmt.Sprintf("postgres://tributary@127.0.0.1:%d/tributary?sslmode=disable", port(s.pg)), stop, nil
 }

@@ -41,9 +41,9 @@ type Holistic interface {
 	Need(from, to int, states bool) int64
 }
 
-// Together is an Agg whose result of group 0, the only one, is computed by all threads together,
+// ParallelResult is an Agg whose result of group 0, the only one, is computed by all threads together,
 // before Results is called.
-type Together interface {
+type ParallelResult interface {
 	Agg
 	// Begin prepares for so many workers, and returns how many steps it takes them.
 	Begin(workers int) (steps int)
@@ -96,9 +96,9 @@ func plain(name string, args []types.Type, ret types.Type) Agg {
 	case "approx_count_distinct":
 		return newApproxDistinct(args[0])
 	case "sum":
-		return newSum(args[0], ret)
+		return newSum(args[0], ret, false)
 	case "avg":
-		return newAvg(args[0], ret)
+		return newSum(args[0], ret, true)
 	case "min", "max":
 		return newExtreme(args[0], name == "max")
 	case "bool_and", "every":
@@ -118,7 +118,7 @@ func plain(name string, args []types.Type, ret types.Type) Agg {
 	if strings.HasPrefix(name, "regr_") {
 		return &pair{fn: name}
 	}
-	return metric(name, args)
+	return metricOf(name, args)
 }
 
 // grown extends a slice with zero values.

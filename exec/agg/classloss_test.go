@@ -102,7 +102,7 @@ func TestClassLossOfManyRows(t *testing.T) {
 		for _, size := range []int{1, 7, 1024, 1025, 5000, len(rows)} {
 			var parts [2]*classLoss
 			for i := range parts {
-				parts[i] = metric("log_loss", []types.Type{typ, floats, texts}).(*classLoss)
+				parts[i] = metricOf("log_loss", []types.Type{typ, floats, texts}).(*classLoss)
 				parts[i].Resize(groups)
 			}
 			for from := 0; from < len(rows); from += size {
@@ -125,7 +125,7 @@ func TestClassLossOfManyRows(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			whole := metric("log_loss", []types.Type{typ, floats, texts}).(*classLoss)
+			whole := metricOf("log_loss", []types.Type{typ, floats, texts}).(*classLoss)
 			whole.Resize(groups)
 			ids := make([]uint32, groups)
 			for g := range ids {

@@ -8,7 +8,6 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/array"
 
 	"github.com/tributarydb/tributary/exec/batch"
-	"github.com/tributarydb/tributary/exec/rowlist"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
@@ -26,9 +25,9 @@ type collect struct {
 	order []types.Type
 	env   *types.Env
 	// layout is args, then order.
-	layout rowlist.Layout
+	layout rowLayout
 	inner  func() Agg // DISTINCT or ordered forms of plain aggregates
-	rows   []rowlist.List
+	rows   []rowList
 	bytes  int64 // of them
 }
 
@@ -76,7 +75,7 @@ func (c *collect) skips(args []arrow.Array, i int) bool {
 }
 
 func (c *collect) Bytes() int64 {
-	return c.bytes + int64(cap(c.rows))*int64(unsafe.Sizeof(rowlist.List{}))
+	return c.bytes + int64(cap(c.rows))*int64(unsafe.Sizeof(rowList{}))
 }
 
 // values returns the bytes of the values of groups [from, to), how many there are, and the most rows

@@ -12,24 +12,22 @@ import (
 
 // newExtreme makes min or max.
 func newExtreme(t types.Type, max bool) Agg {
-	switch t.OID {
-	case types.Int2OID:
-		return &fixedExtreme[int16]{t: t, max: max, vals: func(a arrow.Array) []int16 { return a.(*array.Int16).Int16Values() }}
-	case types.Int4OID:
-		return &fixedExtreme[int32]{t: t, max: max, vals: func(a arrow.Array) []int32 { return a.(*array.Int32).Int32Values() }}
-	case types.Int8OID:
-		return &fixedExtreme[int64]{t: t, max: max, vals: func(a arrow.Array) []int64 { return a.(*array.Int64).Int64Values() }}
-	case types.Float8OID:
-		return &fixedExtreme[float64]{t: t, max: max, vals: func(a arrow.Array) []float64 { return a.(*array.Float64).Float64Values() }}
-	case types.DateOID:
-		return &fixedExtreme[arrow.Date32]{t: t, max: max, vals: func(a arrow.Array) []arrow.Date32 { return a.(*array.Date32).Date32Values() }}
-	case types.TimestampOID, types.TimestamptzOID:
-		return &fixedExtreme[arrow.Timestamp]{t: t, max: max, vals: func(a arrow.Array) []arrow.Timestamp { return a.(*array.Timestamp).TimestampValues() }}
-	case types.NumericOID:
-		if t.IsFixed() {
-			return &fixedExtreme[int64]{t: t, max: max, vals: func(a arrow.Array) []int64 { return a.(*array.Int64).Int64Values() }}
-		}
+	if t.OID == types.NumericOID && !t.IsFixed() {
 		return &numericExtreme{max: max}
+	}
+	switch t.Arrow().ID() {
+	case arrow.INT16:
+		return &fixedExtreme[int16]{t: t, max: max, vals: func(a arrow.Array) []int16 { return a.(*array.Int16).Int16Values() }}
+	case arrow.INT32:
+		return &fixedExtreme[int32]{t: t, max: max, vals: func(a arrow.Array) []int32 { return a.(*array.Int32).Int32Values() }}
+	case arrow.INT64:
+		return &fixedExtreme[int64]{t: t, max: max, vals: func(a arrow.Array) []int64 { return a.(*array.Int64).Int64Values() }}
+	case arrow.FLOAT64:
+		return &fixedExtreme[float64]{t: t, max: max, vals: func(a arrow.Array) []float64 { return a.(*array.Float64).Float64Values() }}
+	case arrow.DATE32:
+		return &fixedExtreme[arrow.Date32]{t: t, max: max, vals: func(a arrow.Array) []arrow.Date32 { return a.(*array.Date32).Date32Values() }}
+	case arrow.TIMESTAMP:
+		return &fixedExtreme[arrow.Timestamp]{t: t, max: max, vals: func(a arrow.Array) []arrow.Timestamp { return a.(*array.Timestamp).TimestampValues() }}
 	}
 	return &anyExtreme{t: t, max: max}
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/tributarydb/tributary/exec/kernel/exact"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/sql/pgerr"
-	"github.com/tributarydb/tributary/sql/types"
 )
 
 // Lister is an Agg that adds rows group by group, where a batch has few groups: the state stays in
@@ -201,11 +200,7 @@ func Shared(a, b expr.AggCall) bool {
 		return false
 	}
 	t := a.Args[0].Type()
-	switch t.OID {
-	case types.Int2OID, types.Int4OID, types.Int8OID:
-		return true
-	}
-	return t.IsFixed()
+	return t.IsInteger() || t.IsFixed()
 }
 
 // powers returns up to which power of its argument a call keeps sums; 0 if it does something else.

@@ -173,12 +173,12 @@ func (s *logLoss) Results(from, to int) (arrow.Array, error) {
 // negative returns the key of the label that is the negative one if it is the only label.
 func (l *labels) negative() string {
 	var zero types.Datum = int64(0)
-	switch l.typ.OID {
-	case types.Float8OID:
+	switch l.typ.Form() {
+	case types.FormFloat64:
 		zero = 0.0
-	case types.BoolOID:
+	case types.FormBool:
 		zero = false
-	case types.TextOID:
+	case types.FormString:
 		zero = ""
 	}
 	arr, err := datumColumn(l.typ, 0, 1, func(int) (types.Datum, error) { return zero, nil })

@@ -3,7 +3,6 @@ package agg
 import (
 	"cmp"
 	"encoding/binary"
-	"maps"
 	"math"
 	"slices"
 
@@ -12,6 +11,7 @@ import (
 
 	"github.com/tributarydb/tributary/exec/kernel/exact"
 	"github.com/tributarydb/tributary/exec/kernel/f64"
+	"github.com/tributarydb/tributary/exec/metric"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -24,7 +24,7 @@ import (
 //	ranked      scores by label                   roc_auc
 //	logLoss     sums by label                     log_loss
 //	classLoss   sums                              log_loss of classes
-func metric(name string, args []types.Type) Agg {
+func metricOf(name string, args []types.Type) Agg {
 	switch name {
 	case "mean_absolute_error", "root_mean_squared_error", "r2_score":
 		return &errorSums{fn: name}
@@ -113,7 +113,7 @@ func (e *errorSums) Results(from, to int) (arrow.Array, error) {
 		if s.abs.N() == 0 {
 			return nil, nil
 		}
-		return errorMetric(e.fn, float64(s.abs.N()), s.abs.Value(), s.sq.Value(), 0, func() float64 { return exact.Spread(&s.yy, &s.y, &s.y) }), nil
+		return metric.RegressionMetric(e.fn, float64(s.abs.N()), s.abs.Value(), s.sq.Value(), 0, func() float64 { return exact.Spread(&s.yy, &s.y, &s.y) }), nil
 	})
 }
 
@@ -123,29 +123,21 @@ func (e *errorSums) Bytes() int64 { return int64(cap(e.s)) * 4 * exact.Bytes }
 type confusion struct {
 	fn string
 	ofLabels
-	cells []map[[2]uint32]int64 // (label, prediction) → rows
+	cells []metric.Matrix
 	bytes int64
 	// positive is the positive one of two classes, where a third argument names it: its number + 1.
 	positive uint32
 }
-
-// cellBytes is what an entry of a matrix takes, about.
-const cellBytes = 40
 
 func (c *confusion) Resize(groups int) {
 	c.cells = grown(c.cells, groups)
 }
 
 func (c *confusion) add(g uint32, cell [2]uint32, n int64) {
-	m := c.cells[g]
-	if m == nil {
-		m = map[[2]uint32]int64{}
-		c.cells[g] = m
-		c.bytes += cellBytes
-	}
-	was := len(m)
-	m[cell] += n
-	c.bytes += cellBytes * int64(len(m)-was)
+	m := &c.cells[g]
+	was := m.Bytes()
+	m.Add(cell[0], cell[1], float64(n))
+	c.bytes += m.Bytes() - was
 }
 
 func (c *confusion) Update(groups []uint32, args []arrow.Array) error {
@@ -228,8 +220,8 @@ func (c *confusion) States(from, to int) (arrow.Array, error) {
 			}
 			dst = binary.AppendUvarint(dst, uint64(n))
 		}
-		for _, cell := range slices.SortedFunc(maps.Keys(c.cells[g]), func(a, b [2]uint32) int { return slices.Compare(a[:], b[:]) }) {
-			put(cell, c.cells[g][cell])
+		for cell, n := range c.cells[g].Cells() {
+			put(cell, int64(n))
 		}
 		if c.positive > 0 {
 			put([2]uint32{c.positive - 1, c.positive - 1}, 0)
@@ -273,7 +265,7 @@ func (c *confusion) Results(from, to int) (arrow.Array, error) {
 		t, _ = types.ArrayOf(t)
 	}
 	return datumColumn(t, from, to, func(g int) (types.Datum, error) {
-		switch m := c.metrics(c.cells[g]); {
+		switch m := c.metrics(&c.cells[g]); {
 		case m == nil:
 			return nil, nil
 		case c.fn == "ml_classification":
@@ -292,69 +284,23 @@ func (c *confusion) Results(from, to int) (arrow.Array, error) {
 // are those of the positive class, if one is named; else of two classes those of the greater one,
 // of more the plain mean over the classes ("macro" in scikit-learn), as a training's own metrics are.
 // One class alone is the negative one if it is 0, false or "".
-func (c *confusion) metrics(m map[[2]uint32]int64) []float64 {
-	by := map[uint32]*classCounts{}
-	at := func(id uint32) *classCounts {
-		if by[id] == nil {
-			by[id] = &classCounts{}
-		}
-		return by[id]
-	}
-	var rows, hits float64
-	for cell, n := range m { // whole numbers: sums of integers do not depend on the order
-		rows += float64(n)
-		at(cell[0]).real += float64(n)
-		at(cell[1]).pred += float64(n)
-		if cell[0] == cell[1] {
-			hits += float64(n)
-			at(cell[0]).hits += float64(n)
-		}
-	}
-	if rows == 0 {
+func (c *confusion) metrics(m *metric.Matrix) []float64 {
+	s := m.Scores(func(a, b uint32) int { return cmp.Compare(c.labels.keys[a], c.labels.keys[b]) })
+	if s.Rows == 0 {
 		return nil
 	}
-	order := slices.SortedFunc(maps.Keys(by), func(a, b uint32) int { return cmp.Compare(c.labels.keys[a], c.labels.keys[b]) })
-	var macro, weighted, last [3]float64
-	for _, id := range order {
-		k := by[id]
-		last = k.measures()
-		for i, v := range last {
-			macro[i] += v
-			weighted[i] += v * k.real
-		}
-	}
-	for i := range macro {
-		macro[i] /= float64(len(order))
-		weighted[i] /= rows
-	}
-	main := macro
+	main, n := s.Macro, len(s.Classes)
 	switch {
-	case c.positive > 0 && by[c.positive-1] != nil:
-		main = by[c.positive-1].measures()
-	case c.positive > 0, len(order) == 1 && c.labels.keys[order[0]] == c.labels.negative():
-		main = [3]float64{}
-	case len(order) == 2:
-		main = last
+	case c.positive > 0:
+		main = s.Of[c.positive-1]
+	case n == 1 && c.labels.keys[s.Classes[0]] == c.labels.negative():
+		main = metric.ClassScores{}
+	case n == 2:
+		main = s.Of[s.Classes[1]]
 	}
 	// Each row has one label and one prediction: micro averages are all the accuracy.
-	micro := hits / rows
-	return append(append(append(append([]float64{micro}, main[:]...), macro[:]...), micro, micro, micro), weighted[:]...)
-}
-
-// classCounts are how many rows are of a class, are predicted to be, and both.
-type classCounts struct{ hits, real, pred float64 }
-
-// measures returns precision, recall and F1.
-func (k *classCounts) measures() [3]float64 {
-	return [3]float64{quotient(k.hits, k.pred), quotient(k.hits, k.real), quotient(2*k.hits, k.pred+k.real)}
-}
-
-// quotient returns a/b, and 0 if b is 0.
-func quotient(a, b float64) float64 {
-	if b == 0 {
-		return 0
-	}
-	return a / b
+	micro := s.Accuracy
+	return slices.Concat([]float64{micro}, main[:], s.Macro[:], []float64{micro, micro, micro}, s.Weighted[:])
 }
 
 func (c *confusion) Bytes() int64 { return c.bytes + c.labels.bytes + int64(cap(c.cells))*8 }

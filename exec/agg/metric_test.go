@@ -33,10 +33,10 @@ func float64s(v ...float64) arrow.Array {
 // and returns the result.
 func measureIn(t *testing.T, name string, parts int, label, got arrow.Array) types.Datum {
 	t.Helper()
-	whole := metric(name, []types.Type{types.Int8, types.Int8})
+	whole := metricOf(name, []types.Type{types.Int8, types.Int8})
 	whole.Resize(1)
 	for p := range parts {
-		one := metric(name, []types.Type{types.Int8, types.Int8})
+		one := metricOf(name, []types.Type{types.Int8, types.Int8})
 		one.Resize(1)
 		from, to := int64(label.Len()*p/parts), int64(label.Len()*(p+1)/parts)
 		if err := one.Update(make([]uint32, to-from), []arrow.Array{array.NewSlice(label, from, to), array.NewSlice(got, from, to)}); err != nil {
@@ -90,7 +90,7 @@ func TestRankingIsCharged(t *testing.T) {
 	for i := range label {
 		label[i], score[i] = int64(i%2), float64(i)
 	}
-	a := metric("roc_auc", []types.Type{types.Int8, types.Float8})
+	a := metricOf("roc_auc", []types.Type{types.Int8, types.Float8})
 	a.Resize(1)
 	if err := a.Update(make([]uint32, n), []arrow.Array{int64s(label...), float64s(score...)}); err != nil {
 		t.Fatal(err)
@@ -180,7 +180,7 @@ func TestMergedScoresStay(t *testing.T) {
 		}
 		var s [2]state
 		for i := range s {
-			s[i].a = metric(name, []types.Type{types.Int8, types.Float8})
+			s[i].a = metricOf(name, []types.Type{types.Int8, types.Float8})
 			s[i].a.Resize(1)
 		}
 		add := func(s *state, n int) {
@@ -271,7 +271,7 @@ func TestRankingsHandMemoryOn(t *testing.T) {
 		var score []float64
 		aggs := make([]*ranked, 3) // one per thread
 		for i := range aggs {
-			aggs[i] = metric("roc_auc", []types.Type{types.Int8, types.Float8}).(*ranked)
+			aggs[i] = metricOf("roc_auc", []types.Type{types.Int8, types.Float8}).(*ranked)
 			aggs[i].Resize(1)
 			l, s := make([]int64, 50000), make([]float64, 50000)
 			for k := range l {
@@ -349,7 +349,7 @@ func TestScoresThatAreNoProbabilities(t *testing.T) {
 				ts[1] = floats
 			}
 			for _, groups := range [][]uint32{{0, 0}, {0, 1}} {
-				a := metric("log_loss", ts)
+				a := metricOf("log_loss", ts)
 				a.Resize(2)
 				if err := a.Update(groups, args); pgerr.Is(err, pgerr.NumericValueOutOfRange) != c.bad || !c.bad && err != nil {
 					t.Errorf("%v of %d arguments in groups %v: %v", c.score, len(args), groups, err)
@@ -357,7 +357,7 @@ func TestScoresThatAreNoProbabilities(t *testing.T) {
 			}
 		}
 	}
-	a := metric("log_loss", []types.Type{types.Text, types.Float8})
+	a := metricOf("log_loss", []types.Type{types.Text, types.Float8})
 	a.Resize(1)
 	if err := a.Update([]uint32{0, 0}, []arrow.Array{column(types.Text, "a", nil), column(types.Float8, nil, 2.0)}); err != nil {
 		t.Errorf("rows with NULLs: %v", err)

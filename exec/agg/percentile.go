@@ -9,7 +9,6 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/array"
 
 	"github.com/tributarydb/tributary/exec/batch"
-	"github.com/tributarydb/tributary/exec/kernel/nth"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -236,7 +235,7 @@ func (s *percentile) Results(from, to int) (arrow.Array, error) {
 		}
 		var keys []uint64
 		keys, a, b = s.about(&s.keys[from+i], n, a, b)
-		nth.Place(keys, a)
+		placeKey(keys, a)
 		if out[i] = orderedFloat(keys[a]); a != b {
 			next := keys[a+1:] // of which b is the least
 			if b < a {
@@ -271,7 +270,7 @@ func (s *percentile) about(p *keyList, n, a, b int) (keys []uint64, x, y int) {
 		s.all = slices.Grow(s.all[:0], n)[:n]
 		k, below := 0, 0
 		p.lists(func(list []uint64) {
-			in, less := nth.Between(list, lo, hi, s.all[k:])
+			in, less := keysBetween(list, lo, hi, s.all[k:])
 			k, below = k+in, below+less
 		})
 		if below <= min(a, b) && max(a, b) < below+k {

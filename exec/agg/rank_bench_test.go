@@ -37,7 +37,7 @@ func BenchmarkMeasures(b *testing.B) {
 	for _, name := range []string{"roc_auc", "log_loss", "ml_classification"} {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
-				a := metric(name, []types.Type{types.Int8, types.Float8})
+				a := metricOf(name, []types.Type{types.Int8, types.Float8})
 				a.Resize(1)
 				for i := range batches {
 					args := []arrow.Array{label[i], p[i]}

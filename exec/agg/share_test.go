@@ -61,7 +61,7 @@ func TestSharedLabels(t *testing.T) {
 			r := rand.New(rand.NewSource(int64(labels)))
 			make2 := func() (out []Agg) {
 				for _, name := range names {
-					a := metric(name, []types.Type{typ, types.Float8})
+					a := metricOf(name, []types.Type{typ, types.Float8})
 					a.Resize(3)
 					out = append(out, a)
 				}

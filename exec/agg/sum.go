@@ -15,32 +15,17 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-func newSum(in, out types.Type) Agg {
-	switch in.OID {
-	case types.Float4OID, types.Float8OID:
-		return &floatSum{out: out}
-	case types.IntervalOID:
-		return &intervalSum{}
-	case types.NumericOID:
-		if !in.IsFixed() {
-			return &decimalSum{}
-		}
+// newSum makes sum, or avg where mean is set.
+func newSum(in, out types.Type, mean bool) Agg {
+	switch c := in.Class(); {
+	case c == types.ClassFloat:
+		return &floatSum{out: out, mean: mean}
+	case c == types.ClassInterval:
+		return &intervalSum{mean: mean}
+	case c == types.ClassNumeric && !in.IsFixed():
+		return &decimalSum{mean: mean}
 	}
-	return &intSum{in: in, out: out}
-}
-
-func newAvg(in, out types.Type) Agg {
-	switch in.OID {
-	case types.Float4OID, types.Float8OID:
-		return &floatSum{out: out, mean: true}
-	case types.IntervalOID:
-		return &intervalSum{mean: true}
-	case types.NumericOID:
-		if !in.IsFixed() {
-			return &decimalSum{mean: true}
-		}
-	}
-	return &intSum{in: in, out: out, mean: true}
+	return &intSum{in: in, out: out, mean: mean}
 }
 
 // intSum is sum and avg of integers and fixed numerics. A group has the sum modulo 2^64 and the

@@ -139,24 +139,24 @@ func commonType(a, b types.Type) (types.Type, error) {
 	if samePhysicalType(a, b) {
 		return a, nil
 	}
-	if ra, rb := rank(a), rank(b); ra > 0 && rb > 0 {
-		if ra == numericRank && rb == numericRank || ra == numericRank && rb < ra || rb == numericRank && ra < rb {
-			return types.Numeric, nil
-		}
-		if ra >= floatRank || rb >= floatRank {
+	if a.Rank() > 0 && b.Rank() > 0 {
+		switch {
+		case a.IsFloat() || b.IsFloat():
 			return types.Float8, nil
-		}
-		if ra > rb {
+		case !a.IsInteger() || !b.IsInteger():
+			return types.Numeric, nil
+		case a.Rank() > b.Rank():
 			return a, nil
 		}
 		return b, nil
 	}
 	switch {
-	case a.OID == types.OIDOID && rank(b) > 0 && rank(b) < numericRank, b.OID == types.OIDOID && rank(a) > 0 && rank(a) < numericRank:
+	case a.OID == types.OIDOID && b.IsInteger() || b.OID == types.OIDOID && a.IsInteger():
 		return types.Int8, nil
-	case a.OID == types.TimestamptzOID && dated(b), b.OID == types.TimestamptzOID && dated(a):
-		return types.Timestamptz, nil
-	case dated(a) && dated(b):
+	case a.IsStamp() && b.IsStamp():
+		if a.Class() == types.ClassTimestamptz || b.Class() == types.ClassTimestamptz {
+			return types.Timestamptz, nil
+		}
 		return types.Timestamp, nil
 	case a.IsArray() && b.IsArray():
 		ea, _ := a.Elem()
@@ -174,23 +174,3 @@ const (
 	numericRank = 4
 	floatRank   = 5
 )
-
-func rank(t types.Type) int {
-	switch t.OID {
-	case types.Int2OID:
-		return 1
-	case types.Int4OID:
-		return 2
-	case types.Int8OID:
-		return 3
-	case types.NumericOID:
-		return numericRank
-	case types.Float4OID, types.Float8OID:
-		return floatRank
-	}
-	return 0
-}
-
-func dated(t types.Type) bool {
-	return t.OID == types.DateOID || t.OID == types.TimestampOID || t.OID == types.TimestamptzOID
-}

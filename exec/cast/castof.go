@@ -54,12 +54,12 @@ func Between(from, to types.Type, explicit bool) (function.Impl, error) {
 		if from.OID == types.NumericOID {
 			return modCast(to, explicit), nil
 		}
-		if compare.IsInt(from) && to.IsFixed() {
+		if from.IsInteger() && to.IsFixed() {
 			return intToFixed(from, to), nil
 		}
 		return chain(base, conv, modCast(to, explicit)), nil
 	}
-	if compare.IsInt(from) && textfn.IsBit(to) && to.Mod > 0 {
+	if from.IsInteger() && textfn.IsBit(to) && to.Mod > 0 {
 		return textfn.IntToBit(from, int(to.Mod)), nil
 	}
 	conv, err := convertTypes(from, base, explicit)
@@ -74,7 +74,7 @@ func Between(from, to types.Type, explicit bool) (function.Impl, error) {
 
 // modCast applies the modifier of a type to values of that type.
 func modCast(to types.Type, explicit bool) function.Impl {
-	switch vector.KindOf(to) {
+	switch to.Form() {
 	case vector.Str:
 		return function.Try1(func(c *function.Call, s string) (string, error) {
 			d, err := types.ApplyMod(to, s, explicit)
@@ -105,74 +105,59 @@ func asIs(c *function.Call, args []*vector.Vec) (*vector.Vec, error) {
 	return &v, nil
 }
 
-func isReg(t types.Type) bool { return vector.KindOf(t) == vector.U32 }
-
-// stringLike are the string types proper.
-func stringLike(t types.Type) bool {
-	switch t.OID {
-	case types.TextOID, types.VarcharOID, types.BpcharOID, types.NameOID, types.UnknownOID, types.CstringOID, types.PgNodeTreeOID:
-		return true
-	}
-	return false
-}
-
 func convertTypes(from, to types.Type, explicit bool) (function.Impl, error) {
-	f, t := from.OID, to.OID
+	f, t := from.Class(), to.Class()
 	switch {
-	case f == t && f == types.NumericOID:
+	case f == t && f == types.ClassNumeric:
 		return numericPhysicalType(from, to), nil
-	case f == t && f == types.RecordOID:
+	case f == t && f == types.ClassRecord:
 		return recordCast(from, to, explicit)
 	case from.IsArray() && to.IsArray():
 		return arrayCast(from, to, explicit)
-	case f == t:
+	case from.OID == to.OID:
 		return nil, nil
-	case t == types.VoidOID:
+	case to.Form() == vector.Null:
 		return func(c *function.Call, _ []*vector.Vec) (*vector.Vec, error) { return vector.NewNull(c.N), nil }, nil
-	case textfn.IsBit(from) && textfn.IsBit(to):
+	case (f == t && f >= types.ClassBits || from.OID.General() == to.OID.General()) && from.Form() == to.Form():
+		if narrow := to.Narrow(); narrow != nil {
+			return function.Loose(func(_ *function.Call, a []types.Datum) (types.Datum, error) { return narrow(a[0]), nil }), nil
+		}
 		return nil, nil
-	case textfn.IsBit(from) && compare.IsInt(to):
+	case textfn.IsBit(from) && to.IsInteger():
 		return textfn.BitToInt(to), nil
-	case compare.IsInt(from) && textfn.IsBit(to):
+	case from.IsInteger() && textfn.IsBit(to):
 		return textfn.IntToBit(from, 1), nil
-	case stringLike(from) && stringLike(to):
+	case from.IsCharacters() && to.IsCharacters():
 		return stringCast(from, to), nil
-	case f == types.CharOID && stringLike(to):
+	case f == types.ClassChar && to.IsCharacters():
 		return function.Strict1(types.CharText), nil
-	case stringLike(from) && t == types.CharOID:
+	case from.IsCharacters() && t == types.ClassChar:
 		return function.Strict1(types.ParseChar), nil
-	case f == types.CharOID && t == types.Int4OID:
+	case f == types.ClassChar && to.IsInteger():
 		return function.Strict1(func(s string) int64 {
 			if s == "" {
 				return 0
 			}
 			return int64(int8(s[0]))
 		}), nil
-	case f == types.Int4OID && t == types.CharOID:
+	case from.IsInteger() && t == types.ClassChar:
 		return function.Try1(func(_ *function.Call, v int64) (string, error) {
 			if v < math.MinInt8 || v > math.MaxInt8 {
 				return "", pgerr.New(pgerr.NumericValueOutOfRange, "\"char\" out of range")
 			}
 			return types.CharOf(byte(v)), nil
 		}), nil
-	case f == types.BoolOID && stringLike(to) && t != types.NameOID:
-		return function.Strict1(func(b bool) string {
-			if b {
-				return "true"
-			}
-			return "false"
-		}), nil
-	case f == types.JSONOID && t == types.JSONBOID:
+	case f == types.ClassJSON && t == types.ClassJSONB:
 		return function.Try1(func(c *function.Call, s string) (string, error) {
 			c.Parsing(types.JSONB, s)
 			return json.CanonicalJSONB(s)
 		}), nil
-	case f == types.JSONBOID && t == types.JSONOID:
+	case f == types.ClassJSONB && t == types.ClassJSON:
 		return nil, nil
-	case f == types.JSONBOID && (t == types.BoolOID || compare.IsInt(to) || compare.IsFloat(to) || t == types.NumericOID):
+	case f == types.ClassJSONB && (t == types.ClassBool || to.IsNumber()):
 		return jsonbCast(to)
-	case stringLike(from) || f == types.JSONOID && stringLike(to) || f == types.JSONBOID && stringLike(to):
-		if stringLike(to) {
+	case from.IsCharacters() || (f == types.ClassJSON || f == types.ClassJSONB) && to.IsCharacters():
+		if to.IsCharacters() {
 			return nil, nil
 		}
 		return parseCast(to), nil
@@ -180,16 +165,16 @@ func convertTypes(from, to types.Type, explicit bool) (function.Impl, error) {
 	if n := numberCast(from, to); n != nil {
 		return n, nil
 	}
-	if d := datetimeCast(from, to); d != nil {
+	if d := dateCasts[[2]types.Class{from.Class(), to.Class()}]; d != nil {
 		return d, nil
 	}
-	if isReg(from) && isReg(to) {
+	if from.Form() == vector.U32 && to.Form() == vector.U32 {
 		return nil, nil
 	}
-	if stringLike(to) {
+	if to.IsCharacters() {
 		return textCast(from, to), nil
 	}
-	if vector.KindOf(from) == vector.Str && f != types.RecordOID {
+	if from.Form() == vector.Str {
 		return parseCast(to), nil
 	}
 	return nil, pgerr.New(pgerr.CannotCoerce, "cannot cast type %s to %s", from, to)
@@ -203,7 +188,7 @@ func parseCast(to types.Type) function.Impl {
 		}
 		return enumParse(to)
 	}
-	switch vector.KindOf(to) {
+	switch to.Form() {
 	case vector.Str:
 		return parseAs[string](to)
 	case vector.Bool:
@@ -244,7 +229,10 @@ func parseAs[T any](to types.Type) function.Impl {
 
 // textCast returns the text of values.
 func textCast(from, to types.Type) function.Impl {
-	clip := to.OID == types.NameOID
+	clip, text := to.OID == types.NameOID, types.AppendShown
+	if clip {
+		text = types.AppendText
+	}
 	return func(c *function.Call, args []*vector.Vec) (*vector.Vec, error) {
 		env := c.Env.TypesEnv()
 		var buf []byte
@@ -255,7 +243,7 @@ func textCast(from, to types.Type) function.Impl {
 			if n := function.OutputBytes(from, d); n > cap(buf) {
 				c.Meter().Charge(int64(n))
 			}
-			buf = types.AppendText(buf[:0], from, d, env)
+			buf = text(buf[:0], from, d, env)
 			s := vector.BytesString(buf)
 			if clip {
 				s = types.TruncateName(s)
@@ -266,12 +254,13 @@ func textCast(from, to types.Type) function.Impl {
 }
 
 func stringCast(from, to types.Type) function.Impl {
+	blanks, name := from.OID == types.BpcharOID, to.OID == types.NameOID
 	switch {
-	case to.OID == types.NameOID && from.OID == types.BpcharOID:
+	case name && blanks:
 		return function.Strict1(func(s string) string { return types.TrimBlanks(types.TruncateName(s)) })
-	case to.OID == types.NameOID:
+	case name:
 		return function.Strict1(types.TruncateName)
-	case from.OID == types.BpcharOID && (to.OID == types.TextOID || to.OID == types.VarcharOID):
+	case blanks && to.IsText() && to.OID != from.OID:
 		return trimmed
 	}
 	return nil
@@ -296,22 +285,22 @@ func trimmed(c *function.Call, args []*vector.Vec) (*vector.Vec, error) {
 
 // numberCast converts among integers, floats, numeric, bool and oids.
 func numberCast(from, to types.Type) function.Impl {
-	kf, kt := vector.KindOf(from), vector.KindOf(to)
+	kf, kt := from.Form(), to.Form()
 	switch {
-	case compare.IsInt(from) && compare.IsInt(to):
+	case from.IsInteger() && to.IsInteger():
 		if kt > kf {
 			return func(c *function.Call, args []*vector.Vec) (*vector.Vec, error) {
 				return widen(c.Arena, args[0], kt), nil
 			}
 		}
 		return strict1range(to)
-	case compare.IsInt(from) && kt == vector.F64:
+	case from.IsInteger() && kt == vector.F64:
 		return func(c *function.Call, args []*vector.Vec) (*vector.Vec, error) {
 			return compare.WidenFloat(c.Arena, args[0]), nil
 		}
-	case compare.IsInt(from) && compare.IsFloat(to):
+	case from.IsInteger() && to.IsFloat():
 		return function.Strict1(func(v int64) float64 { return float64(float32(v)) })
-	case compare.IsFloat(from) && compare.IsFloat(to):
+	case from.IsFloat() && to.IsFloat():
 		if kt == vector.F64 {
 			return func(c *function.Call, args []*vector.Vec) (*vector.Vec, error) {
 				return compare.WidenFloat(c.Arena, args[0]), nil
@@ -327,14 +316,9 @@ func numberCast(from, to types.Type) function.Impl {
 			}
 			return float64(f), nil
 		})
-	case compare.IsFloat(from) && compare.IsInt(to):
-		lo, hi := float64(math.MinInt64), -float64(math.MinInt64)
-		switch to.OID {
-		case types.Int2OID:
-			lo, hi = math.MinInt16, math.MaxInt16+1
-		case types.Int4OID:
-			lo, hi = math.MinInt32, math.MaxInt32+1
-		}
+	case from.IsFloat() && to.IsInteger():
+		least, _, _ := to.IntRange()
+		lo, hi := float64(least), -float64(least)
 		return function.Try1(func(c *function.Call, v float64) (int64, error) {
 			v = math.RoundToEven(v)
 			if !(v >= lo && v < hi) {
@@ -342,14 +326,14 @@ func numberCast(from, to types.Type) function.Impl {
 			}
 			return int64(v), nil
 		})
-	case compare.IsInt(from) && to.OID == types.NumericOID:
+	case from.IsInteger() && to.Class() == types.ClassNumeric:
 		if to.IsFixed() {
 			return intToFixed(from, to)
 		}
 		return function.Strict1(func(v int64) number.Decimal { return number.DecimalFromInt64(v, 0) })
-	case from.OID == types.NumericOID && compare.IsInt(to):
+	case from.Class() == types.ClassNumeric && to.IsInteger():
 		return numericToInt(from, to)
-	case compare.IsFloat(from) && to.OID == types.NumericOID:
+	case from.IsFloat() && to.Class() == types.ClassNumeric:
 		single := kf == vector.F32
 		return function.Try1(func(c *function.Call, v float64) (number.Decimal, error) {
 			d := number.DecimalFromFloat64(v)
@@ -361,13 +345,13 @@ func numberCast(from, to types.Type) function.Impl {
 			}
 			return d, nil
 		})
-	case from.OID == types.NumericOID && compare.IsFloat(to):
+	case from.Class() == types.ClassNumeric && to.IsFloat():
 		return numericToFloat(from, to)
-	case from.OID == types.BoolOID && compare.IsInt(to):
+	case kf == vector.Bool && to.IsInteger():
 		return function.Strict1(func(b bool) int64 { return int64(vector.ByteOf(b)) })
-	case compare.IsInt(from) && to.OID == types.BoolOID:
+	case from.IsInteger() && kt == vector.Bool:
 		return function.Strict1(func(v int64) bool { return v != 0 })
-	case compare.IsInt(from) && isReg(to):
+	case from.IsInteger() && to.Form() == vector.U32:
 		if from.OID == types.Int8OID {
 			return function.Try1(func(_ *function.Call, v int64) (int64, error) {
 				if v < 0 || v > math.MaxUint32 {
@@ -377,7 +361,7 @@ func numberCast(from, to types.Type) function.Impl {
 			})
 		}
 		return function.Strict1(func(v int64) int64 { return int64(uint32(int32(v))) })
-	case isReg(from) && compare.IsInt(to):
+	case from.Form() == vector.U32 && to.IsInteger():
 		if to.OID == types.Int8OID {
 			return function.Strict1(func(v int64) int64 { return v })
 		}

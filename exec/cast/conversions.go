@@ -18,7 +18,7 @@ func Register(t function.Table) {
 		if p, ok := types.PgTypeOf(f.Ret); !ok || p.Name != f.Name {
 			continue
 		}
-		if f.Args[0] == types.BitOID || vector.KindOf(types.Type{OID: f.Ret}) == vector.Null {
+		if f.Args[0] == types.BitOID || (types.Type{OID: f.Ret}).Form() == vector.Null {
 			continue
 		}
 		t.Put(f.ID, func(_ *fn.Func, at []types.Type, ret types.Type) function.Impl {

@@ -299,7 +299,7 @@ type rowCmp func(l *vector.Vec, i int, r *vector.Vec, j int) int
 
 // Comparer returns the order of a type.
 func Comparer(t types.Type, env *function.Env) rowCmp {
-	switch vector.KindOf(t) {
+	switch t.Form() {
 	case vector.Bool:
 		return cmpFixed[uint8]
 	case vector.I16:

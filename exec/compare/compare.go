@@ -49,7 +49,7 @@ func compareMaker(op CmpOp) function.Maker {
 				return conv
 			}
 		}
-		switch vector.KindOf(l) {
+		switch l.Form() {
 		case vector.Bool:
 			return compareInts[uint8](op)
 		case vector.I16:
@@ -68,7 +68,7 @@ func compareMaker(op CmpOp) function.Maker {
 			switch {
 			case !l.EqualByBytes():
 				return compareWith(op, Comparer(l, nil))
-			case l.OID >= types.FirstUserOID && op != OpEQ && op != OpNE:
+			case l.Class() == types.ClassEnum && op != OpEQ && op != OpNE:
 				return func(c *function.Call, args []*vector.Vec) (*vector.Vec, error) {
 					return compareWith(op, Comparer(l, c.Env))(c, args)
 				}
@@ -135,23 +135,15 @@ func threeWayMaker(f *fn.Func, at []types.Type, _ types.Type) function.Impl {
 	}
 }
 
-// IsInt reports whether a type is int2, int4 or int8.
-func IsInt(t types.Type) bool {
-	return t.OID == types.Int2OID || t.OID == types.Int4OID || t.OID == types.Int8OID
-}
-
-// IsFloat reports whether a type is float4 or float8.
-func IsFloat(t types.Type) bool { return t.OID == types.Float4OID || t.OID == types.Float8OID }
-
 // compareMixed compares operands that are represented differently, nil where they
 // are not.
 func compareMixed(op CmpOp, l, r types.Type) function.Impl {
 	switch {
-	case IsInt(l) && IsInt(r):
+	case l.IsInteger() && r.IsInteger():
 		return Widened(vector.I64, WidenInt, compareInts[int64](op))
-	case IsFloat(l) && IsFloat(r):
+	case l.IsFloat() && r.IsFloat():
 		return Widened(vector.F64, WidenFloat, compareFloats[float64](op))
-	case l.OID == types.NumericOID && r.OID == types.NumericOID:
+	case l.Class() == types.ClassNumeric && r.Class() == types.ClassNumeric:
 		if l.IsFixed() && r.IsFixed() && l.Scale == r.Scale {
 			return compareInts[int64](op)
 		}
@@ -174,7 +166,7 @@ func compareMixed(op CmpOp, l, r types.Type) function.Impl {
 			}
 			return vector.NewBool(out, c.Valid), nil
 		}
-	case isStamp(l) && isStamp(r):
+	case l.IsStamp() && r.IsStamp():
 		cmp := mixedCmp(l, r)
 		return func(c *function.Call, args []*vector.Vec) (*vector.Vec, error) {
 			out := vector.Alloc[uint8](c.Arena, c.N)
@@ -189,14 +181,10 @@ func compareMixed(op CmpOp, l, r types.Type) function.Impl {
 	return nil
 }
 
-func isStamp(t types.Type) bool {
-	return t.OID == types.DateOID || t.OID == types.TimestampOID || t.OID == types.TimestamptzOID
-}
-
 // mixedCmp is the three-way comparison of two types.
 func mixedCmp(l, r types.Type) func(c *function.Call, args []*vector.Vec, i int) int {
 	switch {
-	case IsInt(l) && IsInt(r) && l.OID != r.OID:
+	case l.IsInteger() && r.IsInteger() && l != r:
 		return func(c *function.Call, args []*vector.Vec, i int) int {
 			x, y := vector.IntAt(args[0], i), vector.IntAt(args[1], i)
 			switch {
@@ -207,11 +195,11 @@ func mixedCmp(l, r types.Type) func(c *function.Call, args []*vector.Vec, i int)
 			}
 			return 0
 		}
-	case l.OID == types.NumericOID && r.OID == types.NumericOID && (l.Prec != r.Prec || l.Scale != r.Scale):
+	case l.Class() == types.ClassNumeric && r.Class() == types.ClassNumeric && (l.Prec != r.Prec || l.Scale != r.Scale):
 		return func(c *function.Call, args []*vector.Vec, i int) int {
 			return vector.DecimalReader(args[0], l)(i).Cmp(vector.DecimalReader(args[1], r)(i))
 		}
-	case isStamp(l) && isStamp(r) && l.OID != r.OID:
+	case l.IsStamp() && r.IsStamp() && l.Class() != r.Class():
 		return func(c *function.Call, args []*vector.Vec, i int) int {
 			zoned := l.OID == types.TimestamptzOID || r.OID == types.TimestamptzOID
 			x := function.StampAt(c.Env, args[0], l, i, zoned)

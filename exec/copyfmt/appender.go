@@ -93,14 +93,11 @@ func newAppender(t types.Type, env *types.Env) *appender {
 		}
 	case *array.StringBuilder:
 		room := math.MaxInt // of bytes that are not too many characters in any case
-		switch t.OID {
-		case types.TextOID:
-		case types.VarcharOID, types.BpcharOID:
-			if t.Mod >= 4 {
-				room = int(t.Mod) - 4
-			}
-		default:
+		switch {
+		case !t.IsText() || t.OID == types.NameOID:
 			return a
+		case t.Mod >= 4:
+			room = int(t.Mod) - 4
 		}
 		var padded []byte
 		a.text = func(f []byte) error {

@@ -77,38 +77,46 @@ func kindOf(t types.Type, env *types.Env) parquetKind {
 	plain := func(p parquet.Type, leaf parquetLeaf) parquetKind {
 		return parquetKind{p, schema.NoLogicalType{}, -1, leaf}
 	}
-	whole := func(bits int8, p parquet.Type, leaf parquetLeaf) parquetKind {
-		return parquetKind{p, schema.NewIntLogicalType(bits, true), -1, leaf}
+	kind := plain(parquet.Types.ByteArray, nil)
+	switch t.Form() {
+	case types.FormBool:
+		kind = plain(parquet.Types.Boolean, as((*array.Boolean).Value, same[bool]))
+	case types.FormInt16:
+		kind = plain(parquet.Types.Int32, as((*array.Int16).Value, to32[int16]))
+	case types.FormInt32:
+		kind = plain(parquet.Types.Int32, as((*array.Int32).Value, same[int32]))
+	case types.FormInt64:
+		kind = plain(parquet.Types.Int64, as((*array.Int64).Value, same[int64]))
+	case types.FormUint32:
+		kind = plain(parquet.Types.Int64, as((*array.Uint32).Value, to64[uint32]))
+	case types.FormFloat32:
+		kind = plain(parquet.Types.Float, as((*array.Float32).Value, same[float32]))
+	case types.FormFloat64:
+		kind = plain(parquet.Types.Double, as((*array.Float64).Value, same[float64]))
+	case types.FormBinary:
+		kind = plain(parquet.Types.ByteArray, as((*array.Binary).Value, sameBytes[[]byte, parquet.ByteArray]))
 	}
-	switch t.OID {
-	case types.BoolOID:
-		return plain(parquet.Types.Boolean, as((*array.Boolean).Value, same[bool]))
-	case types.Int2OID:
-		return whole(16, parquet.Types.Int32, as((*array.Int16).Value, to32[int16]))
-	case types.Int4OID:
-		return whole(32, parquet.Types.Int32, as((*array.Int32).Value, same[int32]))
-	case types.Int8OID:
-		return whole(64, parquet.Types.Int64, as((*array.Int64).Value, same[int64]))
-	case types.OIDOID, types.XIDOID, types.CIDOID:
-		return whole(64, parquet.Types.Int64, as((*array.Uint32).Value, to64[uint32]))
-	case types.Float4OID:
-		return plain(parquet.Types.Float, as((*array.Float32).Value, same[float32]))
-	case types.Float8OID:
-		return plain(parquet.Types.Double, as((*array.Float64).Value, same[float64]))
-	case types.NumericOID:
+	switch t.Parquet() {
+	case types.ParquetPlain:
+		return kind
+	case types.ParquetInteger:
+		kind.logical = schema.NewIntLogicalType(int8(8*t.Form().Width()), true)
+		if t.Form() == types.FormUint32 {
+			kind.logical = schema.NewIntLogicalType(64, true)
+		}
+		return kind
+	case types.ParquetDecimal:
 		if k, ok := decimalKind(t); ok {
 			return k
 		}
-	case types.ByteaOID:
-		return plain(parquet.Types.ByteArray, as((*array.Binary).Value, sameBytes[[]byte, parquet.ByteArray]))
-	case types.UUIDOID:
+	case types.ParquetUUID:
 		return parquetKind{parquet.Types.FixedLenByteArray, schema.UUIDLogicalType{}, 16, as((*array.FixedSizeBinary).Value, sameBytes[[]byte, parquet.FixedLenByteArray])}
-	case types.DateOID:
+	case types.ParquetDate:
 		return parquetKind{parquet.Types.Int32, schema.DateLogicalType{}, -1, as((*array.Date32).Value, to32[arrow.Date32])}
-	case types.TimeOID:
+	case types.ParquetTime:
 		return parquetKind{parquet.Types.Int64, schema.NewTimeLogicalType(false, schema.TimeUnitMicros), -1, as((*array.Time64).Value, to64[arrow.Time64])}
-	case types.TimestampOID, types.TimestamptzOID:
-		return parquetKind{parquet.Types.Int64, schema.NewTimestampLogicalTypeForce(t.OID == types.TimestamptzOID, schema.TimeUnitMicros), -1,
+	case types.ParquetTimestamp:
+		return parquetKind{parquet.Types.Int64, schema.NewTimestampLogicalTypeForce(t.Class() == types.ClassTimestamptz, schema.TimeUnitMicros), -1,
 			as((*array.Timestamp).Value, to64[arrow.Timestamp])}
 	}
 	return parquetKind{parquet.Types.ByteArray, schema.StringLogicalType{}, -1, &leafOf[parquet.ByteArray]{get: texts(t, env)}}

@@ -10,7 +10,6 @@ import (
 	"github.com/tributarydb/tributary/exec/objname"
 	"github.com/tributarydb/tributary/planner/bind"
 	"github.com/tributarydb/tributary/planner/expr"
-	"github.com/tributarydb/tributary/planner/fn"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/lex"
 	"github.com/tributarydb/tributary/sql/parse"
@@ -122,7 +121,7 @@ func (d *deparser) typeName(t types.Type) string {
 
 // as writes what is of type have for a place of type want.
 func (d *deparser) as(p fragment, have, want types.Type) fragment {
-	if want.OID == 0 || want.OID == have.OID || fn.IsPolymorphic(want.OID) || want.OID == types.AnyOID {
+	if want.OID == 0 || want.OID == have.OID || want.OID.IsPolymorphic() || want.OID == types.AnyOID {
 		return p
 	}
 	return d.convert(p, types.Type{OID: want.OID, Mod: -1})
@@ -139,7 +138,7 @@ func (d *deparser) convert(p fragment, t types.Type) fragment {
 
 // constant writes a string constant of a type, in the type's own form.
 func (d *deparser) constant(s string, t types.Type) (string, error) {
-	if t.OID == 0 || t.OID == types.UnknownOID || fn.IsPolymorphic(t.OID) || t.OID == types.AnyOID {
+	if t.OID == 0 || t.OID == types.UnknownOID || t.OID.IsPolymorphic() || t.OID == types.AnyOID {
 		t = types.Text
 	}
 	base := types.Type{OID: t.OID, Mod: -1}
@@ -159,12 +158,12 @@ func (d *deparser) constant(s string, t types.Type) (string, error) {
 		}
 		v = types.TextOf(base, val, &types.Env{})
 	}
-	switch t.OID {
-	case types.BoolOID:
+	switch {
+	case t.Class() == types.ClassBool:
 		return map[string]string{"t": "true", "f": "false"}[v], nil
-	case types.Int4OID:
+	case t.Form() == types.FormInt32 && t.IsInteger():
 		return numberText(v, "integer"), nil
-	case types.NumericOID:
+	case t.Class() == types.ClassNumeric:
 		if strings.Contains(v, ".") && t.Mod < 0 {
 			return numberText(v, "numeric"), nil
 		}
@@ -191,7 +190,7 @@ func (d *deparser) expr(n ast.Node, want types.Type) (fragment, error) {
 	switch x := n.(type) {
 	case *ast.A_Const:
 		if x.Isnull {
-			if want.OID == 0 || fn.IsPolymorphic(want.OID) {
+			if want.OID == 0 || want.OID.IsPolymorphic() {
 				want = types.Text
 			}
 			return plain("NULL::" + d.typeName(want)), nil
@@ -201,10 +200,14 @@ func (d *deparser) expr(n ast.Node, want types.Type) (fragment, error) {
 			return fragment{}, err
 		}
 		s := x.SqlString()
-		switch t.OID {
-		case types.BoolOID:
+		switch t.Class() {
+		case types.ClassBool:
 			s = strings.ToLower(s)
-		case types.Int8OID:
+		case types.ClassInteger:
+			if t.Form() != types.FormInt64 {
+				s = numberText(s, d.typeName(t))
+				break
+			}
 			s = "'" + s + "'::bigint"
 		default:
 			s = numberText(s, d.typeName(t))

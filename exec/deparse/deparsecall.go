@@ -104,7 +104,7 @@ func (d *deparser) called(x *ast.FuncCall, name string) (types.Type, *expr.Call,
 // argument is the type that a call takes at i.
 func argument(c *expr.Call, i int) types.Type {
 	o := c.Fn.ArgType(i)
-	if fn.IsPolymorphic(o) && c.Args[i] != nil {
+	if o.IsPolymorphic() && c.Args[i] != nil {
 		o = c.Args[i].Type().OID
 	}
 	return types.Type{OID: o, Mod: -1}

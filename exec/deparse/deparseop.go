@@ -226,7 +226,7 @@ func (d *deparser) in(x *ast.A_Expr, op string, e expr.Expr) (fragment, error) {
 		return fragment{}, err
 	}
 	array := plain("ARRAY[" + items + "]")
-	if fn.IsPolymorphic(takes.OID) {
+	if takes.OID.IsPolymorphic() {
 		takes = elem
 	}
 	if takes.OID != elem.OID {
@@ -251,7 +251,7 @@ func (d *deparser) in(x *ast.A_Expr, op string, e expr.Expr) (fragment, error) {
 // anyAll writes an operator over the elements of an array.
 func (d *deparser) anyAll(x *ast.A_Expr, op string, e expr.Expr) (fragment, error) {
 	a, ok := uncast(e).(*expr.AnyAll)
-	if !ok || fn.IsPolymorphic(a.Fn.ArgType(0)) {
+	if !ok || a.Fn.ArgType(0).IsPolymorphic() {
 		return fragment{}, errForm
 	}
 	left, err := d.expr(x.Lexpr, types.Type{OID: a.Fn.ArgType(0), Mod: -1})

@@ -15,8 +15,7 @@ type FS interface {
 	// OpenDirect opens a file for a reader that wants the bytes of the device and
 	// not those the system remembers of it, where the system can do that.
 	OpenDirect(path string) (io.ReadCloser, error)
-	// Map returns a file's bytes, to be read only, until unmap is called.
-	Map(path string) (data []byte, unmap func(), err error)
+	Map(path string) (*Mapping, error)
 	Stat(path string) (fs.FileInfo, error)
 	ReadDir(dir string) ([]fs.DirEntry, error)
 	Rename(from, to string) error
@@ -25,6 +24,15 @@ type FS interface {
 	// SyncDir puts what was made, renamed and removed in a directory on stable
 	// storage.
 	SyncDir(dir string) error
+}
+
+// Mapping is a file's bytes, to be read only, until Unmap is called.
+type Mapping struct {
+	Data []byte
+	// Stat returns the size and the time of the last write, in nanoseconds since 1970, of the file that is mapped,
+	// whatever has its name by now. It takes a fifth of FS.Stat's time. It is nil where the file is not open any more.
+	Stat  func() (size, modified int64, err error)
+	Unmap func()
 }
 
 // File is a file being written.
@@ -47,7 +55,7 @@ func (system) ReadDir(dir string) ([]fs.DirEntry, error)     { return os.ReadDir
 func (system) Rename(from, to string) error                  { return os.Rename(from, to) }
 func (system) Remove(path string) error                      { return os.Remove(path) }
 func (system) MkdirAll(dir string) error                     { return os.MkdirAll(dir, 0o755) }
-func (system) Map(path string) ([]byte, func(), error)       { return mapFile(path) }
+func (system) Map(path string) (*Mapping, error)             { return mapFile(path) }
 func (system) OpenDirect(path string) (io.ReadCloser, error) { return openDirect(path) }
 
 func (system) SyncDir(dir string) error {

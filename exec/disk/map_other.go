@@ -8,9 +8,9 @@ import (
 )
 
 // mapFile reads a file whole where there is no mmap.
-func mapFile(path string) (data []byte, unmap func(), err error) {
-	data, err = os.ReadFile(path)
-	return data, func() {}, err
+func mapFile(path string) (*Mapping, error) {
+	data, err := os.ReadFile(path)
+	return &Mapping{Data: data, Unmap: func() {}}, err
 }
 
 // Free is not known here.

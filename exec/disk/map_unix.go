@@ -3,31 +3,52 @@
 package disk
 
 import (
+	"errors"
 	"os"
+	"sync/atomic"
 
 	"golang.org/x/sys/unix"
 )
 
+// mostOpen is how many mapped files stay open: few beside what a process may have open, and more than a
+// statement reads whose time is a matter of microseconds.
+const mostOpen = 256
+
+var kept atomic.Int64 // files that stay open
+
 // mapFile maps a file read-only. The kernel may drop its pages at any time and
 // read them again: they are not part of the process's memory limit.
-func mapFile(path string) (data []byte, unmap func(), err error) {
+func mapFile(path string) (*Mapping, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	defer f.Close()
 	st, err := f.Stat()
+	if err != nil || st.Size() == 0 {
+		return &Mapping{Unmap: func() {}}, errors.Join(err, f.Close())
+	}
+	fd := int(f.Fd())
+	data, err := unix.Mmap(fd, 0, int(st.Size()), unix.PROT_READ, unix.MAP_SHARED)
 	if err != nil {
-		return nil, nil, err
+		return nil, errors.Join(err, f.Close())
 	}
-	if st.Size() == 0 {
-		return nil, func() {}, nil
+	if kept.Add(1) > mostOpen {
+		kept.Add(-1)
+		return &Mapping{Data: data, Unmap: func() { unix.Munmap(data) }}, f.Close()
 	}
-	data, err = unix.Mmap(int(f.Fd()), 0, int(st.Size()), unix.PROT_READ, unix.MAP_SHARED)
-	if err != nil {
-		return nil, nil, err
-	}
-	return data, func() { unix.Munmap(data) }, nil
+	return &Mapping{
+		Data: data,
+		Stat: func() (size, modified int64, err error) {
+			var st unix.Stat_t
+			err = unix.Fstat(fd, &st)
+			return st.Size, st.Mtim.Nano(), err
+		},
+		Unmap: func() {
+			unix.Munmap(data)
+			f.Close()
+			kept.Add(-1)
+		},
+	}, nil
 }
 
 // Free is the bytes that a process without privileges may still write to the

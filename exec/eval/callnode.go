@@ -48,11 +48,11 @@ func newCall(f *fn.Func, args []node, at []types.Type, ret types.Type, env *func
 				continue
 			}
 			strings++
-			if vector.KindOf(at[i]) != vector.Str {
+			if at[i].Form() != vector.Str {
 				strings = 2
 			}
 		}
-		n.perEntry = strings == 1 && vector.KindOf(ret) != vector.Arr
+		n.perEntry = strings == 1 && ret.Form() != vector.Arr
 	}
 	return n, nil
 }

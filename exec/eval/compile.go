@@ -194,7 +194,7 @@ func cheapArgs(c *expr.Call) bool {
 		return false
 	}
 	for _, a := range c.Args {
-		switch vector.KindOf(a.Type()) {
+		switch a.Type().Form() {
 		case vector.Bool, vector.I16, vector.I32, vector.I64, vector.U32, vector.F32, vector.F64:
 		default:
 			return false

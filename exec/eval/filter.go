@@ -218,9 +218,9 @@ func (c *compiler) hot(e expr.Expr, root node, cond *condition) {
 		}
 		col, k := call.args[0], call.args[1]
 		at := call.typ[0]
-		if a, ok := col.(*colNode); ok && call.typ[0].OID == call.typ[1].OID && call.typ[0].Scale == call.typ[1].Scale && vector.KindOf(at) == vector.KindOf(call.typ[1]) {
+		if a, ok := col.(*colNode); ok && call.typ[0].OID == call.typ[1].OID && call.typ[0].Scale == call.typ[1].Scale && at.Form() == call.typ[1].Form() {
 			if b, ok := k.(*colNode); ok {
-				cond.mask = maskPair(op, vector.KindOf(at), a.ord, b.ord)
+				cond.mask = maskPair(op, at.Form(), a.ord, b.ord)
 				return
 			}
 		}
@@ -230,7 +230,7 @@ func (c *compiler) hot(e expr.Expr, root node, cond *condition) {
 		}
 		cn, ok1 := col.(*colNode)
 		kn, ok2 := k.(*constNode)
-		if !ok1 || !ok2 || kn.val == nil || vector.KindOf(call.typ[0]) != vector.KindOf(call.typ[1]) || call.typ[0].OID != call.typ[1].OID || call.typ[0].Scale != call.typ[1].Scale {
+		if !ok1 || !ok2 || kn.val == nil || call.typ[0].Form() != call.typ[1].Form() || call.typ[0].OID != call.typ[1].OID || call.typ[0].Scale != call.typ[1].Scale {
 			return
 		}
 		if in, ok := intervalOf(op, at, &kn.v); ok {

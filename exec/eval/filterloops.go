@@ -31,7 +31,7 @@ type selector func(f *Filter, col arrow.Array, sel []int32, n int, out []int32) 
 // hotCompare makes the loop that compares a column of t, which is not of integers, with a
 // constant.
 func hotCompare(op compare.CmpOp, t types.Type, k *vector.Vec) selector {
-	switch vector.KindOf(t) {
+	switch t.Form() {
 	case vector.F32:
 		return hotFloats(op, vector.Values[float32](k)[0])
 	case vector.F64:

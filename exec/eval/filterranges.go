@@ -28,7 +28,7 @@ type interval struct {
 // intervalOf returns the interval that a comparison of an integer of t with a constant selects; ok
 // is false for other types.
 func intervalOf(op compare.CmpOp, t types.Type, k *vector.Vec) (r interval, ok bool) {
-	r.kind = vector.KindOf(t)
+	r.kind = t.Form()
 	var c int64
 	switch r.kind {
 	case vector.I16:

@@ -115,10 +115,10 @@ func (c *compiler) inList(arg node, at types.Type, list []node, lt []types.Type,
 func (n *inNode) constants(list []node, lt []types.Type, at types.Type) bool {
 	var ints []int64
 	strs := map[string]struct{}{}
-	k := vector.KindOf(at)
+	k := at.Form()
 	switch {
 	case k == vector.I16 || k == vector.I32 || k == vector.I64 || k == vector.U32:
-	case k == vector.Str && at.OID != types.JSONBOID:
+	case k == vector.Str && at.Class() != types.ClassJSONB:
 	default:
 		return false
 	}
@@ -131,7 +131,7 @@ func (n *inNode) constants(list []node, lt []types.Type, at types.Type) bool {
 			n.null = true
 			continue
 		}
-		if lt[i].OID != at.OID || lt[i].Scale != at.Scale || vector.KindOf(lt[i]) != k {
+		if lt[i].OID != at.OID || lt[i].Scale != at.Scale || lt[i].Form() != k {
 			return false
 		}
 		if k == vector.Str {

@@ -53,23 +53,17 @@ func (c *Call) Replaced(s, from, to string) string {
 }
 
 // CastText returns a value as a cast to text does: true and false in full.
-func (c *Call) CastText(t types.Type, d types.Datum) string {
-	if b, ok := d.(bool); ok {
-		if b {
-			return "true"
-		}
-		return "false"
-	}
-	return c.TextOf(t, d)
-}
+func (c *Call) CastText(t types.Type, d types.Datum) string { return c.text(t, d, types.AppendShown) }
 
 // TextOf returns a value as its type's output function does.
-func (c *Call) TextOf(t types.Type, d types.Datum) string {
+func (c *Call) TextOf(t types.Type, d types.Datum) string { return c.text(t, d, types.AppendText) }
+
+func (c *Call) text(t types.Type, d types.Datum, form func([]byte, types.Type, types.Datum, *types.Env) []byte) string {
 	if s, ok := d.(string); ok {
 		return s
 	}
 	c.Meter().Scratch(OutputBytes(t, d))
-	return types.TextOf(t, d, c.Env.TypesEnv())
+	return string(form(nil, t, d, c.Env.TypesEnv()))
 }
 
 // Joined writes the output texts of those values that are not NULL, with sep between them.

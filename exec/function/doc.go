@@ -11,4 +11,6 @@
 // The library is in the packages below it: textfn, mathfn, timefn, arrayfn, jsonfn, sysfn and
 // setfn, with conversions in exec/cast and comparisons in exec/compare. builtin puts them in one
 // table.
+//
+// Tested by exec/function/builtin, exec/eval.
 package function

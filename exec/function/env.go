@@ -169,8 +169,8 @@ func (c *Call) Host() (Host, error) {
 func StampAt(env *Env, v *vector.Vec, t types.Type, i int, zoned bool) int64 {
 	x := vector.IntAt(v, i)
 	var err error
-	switch t.OID {
-	case types.DateOID:
+	switch t.Class() {
+	case types.ClassDate:
 		y := x
 		if zoned {
 			x, err = datetime.DateToTimestamptz(x, env.Location())
@@ -183,7 +183,7 @@ func StampAt(env *Env, v *vector.Vec, t types.Type, i int, zoned bool) int64 {
 			}
 			return datetime.TimestampNegInf + 1
 		}
-	case types.TimestampOID:
+	case types.ClassTimestamp:
 		if zoned {
 			y := x
 			if x, err = datetime.TimestampToTimestamptz(x, env.Location()); err != nil {

@@ -12,9 +12,9 @@ import (
 func (c *Call) Parsing(t types.Type, s string) {
 	n := 0
 	switch {
-	case t.IsArray() || t.OID == types.RecordOID:
+	case t.Form() == types.FormNested:
 		n = 2*len(s) + 2*BoxedBytes*(1+strings.Count(s, ","))
-	case t.OID == types.JSONOID || t.OID == types.JSONBOID:
+	case t.Class() == types.ClassJSON || t.Class() == types.ClassJSONB:
 		n = vector.JSONBytes(s)
 	default:
 		n = vector.TextBytes(s)

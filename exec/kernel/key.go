@@ -239,8 +239,8 @@ func invert(b []byte) {
 const microsPerDay = 86400 * 1000000
 
 func appendFixedKey(dst []byte, t types.Type, b []byte) []byte {
-	switch t.OID {
-	case types.IntervalOID:
+	switch t.Class() {
+	case types.ClassInterval:
 		micros := int64(binary.LittleEndian.Uint64(b))
 		days := int64(int32(binary.LittleEndian.Uint32(b[8:])))
 		months := int64(int32(binary.LittleEndian.Uint32(b[12:])))
@@ -263,7 +263,7 @@ func appendFixedKey(dst []byte, t types.Type, b []byte) []byte {
 		hi, _ = bits.Add64(hi, uint64(micros>>63), carry)
 		dst = binary.BigEndian.AppendUint64(dst, hi^1<<63)
 		return binary.BigEndian.AppendUint64(dst, lo)
-	case types.TimetzOID:
+	case types.ClassTimetz:
 		micros := int64(binary.LittleEndian.Uint64(b))
 		zone := int32(binary.LittleEndian.Uint32(b[8:]))
 		dst = appendInt64(dst, micros+int64(zone)*1000000)

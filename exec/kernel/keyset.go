@@ -75,18 +75,7 @@ func (e *KeyEncoder) Prefix(n int) *KeyEncoder {
 
 // keyWidth returns the bytes of a type's keys, 0 where they vary.
 func keyWidth(t types.Type) int {
-	switch t.OID {
-	case types.IntervalOID, types.UUIDOID:
-		return 16
-	case types.TimetzOID:
-		return 12
-	case types.BoolOID:
-		return 1
-	}
-	if lay, w := layoutOf(t.Arrow()); lay == layFixed {
-		return w
-	}
-	return 0
+	return t.Form().Width()
 }
 
 // Width returns the bytes of a key where they are fixed, else 0.

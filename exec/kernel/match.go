@@ -72,14 +72,14 @@ func (c *Column) matchValues(arr arrow.Array, rows []int32, ids []uint32, pairs 
 		return out
 	case layFixed:
 		switch {
-		case c.Type.OID == types.Float8OID:
+		case c.Type.Form() == types.FormFloat64:
 			return matchFloats(array.NewFloat64Data(d).Float64Values(), c.v8, rows, ids, pairs)
-		case c.Type.OID == types.Float4OID:
+		case c.Type.Form() == types.FormFloat32:
 			return matchBy(pairs, func(p int32) bool {
 				id := ids[p]
 				return floatKey32(arr.(*array.Float32).Value(int(rows[p]))) == floatKey32(values[float32](c.chunks[id>>chunkShift].Data())[id&chunkMask])
 			})
-		case c.Type.OID == types.IntervalOID:
+		case c.Type.Class() == types.ClassInterval:
 			return c.matchKeys(arr, rows, ids, pairs)
 		case c.width == 8:
 			return matchFixed(values[uint64](d), c.v8, rows, ids, pairs)

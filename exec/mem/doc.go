@@ -9,8 +9,8 @@
 //	                        holders are   is admitted   statement fails
 //	                        asked to spill beside other with 53200
 //
-// An account takes bytes from the node in blocks, so that Grow is an addition almost always. A Grow
-// that the limits refuse returns a *BudgetError naming the account; an operator that can spill does
+// An account takes bytes from the node in blocks, a small one in parts of a block, so that Grow is
+// an addition almost always. A Grow that the limits refuse returns a *BudgetError naming the account; an operator that can spill does
 // so and asks again. The pool never reaches into an operator of another statement: ShouldSpill is a
 // flag that operators read at their own batch boundary. An operator of the same statement that
 // waits for its input or its reader cannot read it, and is spilled by the goroutine that asks

@@ -54,8 +54,7 @@ func (p *Pool) shedFor(n int64) bool {
 // leaves it to the node, or takes it over. Nobody may use the account meanwhile.
 func (a *Account) Move(to *Pool, spillable bool) {
 	// The unused part of its blocks is released: many idle accounts would hold more of that than of use.
-	keep := (a.used.Load() + blockBytes - 1) / blockBytes * blockBytes
-	if spare := a.reserved.Load() - keep; spare > 0 {
+	if spare := a.reserved.Load() - rounded(a.used.Load()); spare > 0 {
 		a.reserved.Add(-spare)
 		a.pool.release(spare)
 	}

@@ -3,6 +3,7 @@ package mem
 import (
 	"context"
 	"errors"
+	"math/bits"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -14,6 +15,7 @@ const (
 	PauseShare  = 0.80 // no new work is admitted beside other
 	FailShare   = 0.95 // the largest statement fails
 	blockBytes  = 64 << 10
+	leastBytes  = 4 << 10
 	noLimit     = int64(1) << 62
 	minSpillAsk = 1 << 20 // accounts below this are not worth asking
 
@@ -143,6 +145,19 @@ func (p *Pool) OwnLimit() int64 {
 
 // Waiting returns how many requests and statements wait for bytes of a node.
 func (p *Pool) Waiting() int { return int(p.waiting.Load()) }
+
+// rounded returns what an account takes of its pool to hold n bytes: whole blocks, or, for less than one, a
+// power of two. A statement may have twenty accounts of a few hundred bytes each, and a work_mem of a megabyte: with
+// a block for each of them they would leave nothing to those that need it.
+func rounded(n int64) int64 {
+	if n <= 0 {
+		return 0
+	}
+	if n > blockBytes/2 {
+		return (n + blockBytes - 1) / blockBytes * blockBytes
+	}
+	return max(leastBytes, int64(1)<<bits.Len64(uint64(n-1)))
+}
 
 // AddSpilled counts bytes written to disk under this pool, and its parents.
 func (p *Pool) AddSpilled(n int64) {
@@ -303,7 +318,7 @@ type Account struct {
 	name      string
 	spillable bool
 	used      atomic.Int64
-	reserved  atomic.Int64 // used rounded up to blocks: what the pool counts
+	reserved  atomic.Int64 // used, rounded up: what the pool counts
 	peak      int64
 	number    int // among those of its pool, in the order in which they were made
 	spill     atomic.Bool
@@ -326,7 +341,7 @@ func (a *Account) Insist(ctx context.Context, n int64) error { return a.grow(ctx
 func (a *Account) grow(ctx context.Context, n int64, insist bool) error {
 	want := a.used.Load() + n
 	if have := a.reserved.Load(); want > have {
-		more := (want - have + blockBytes - 1) / blockBytes * blockBytes
+		more := rounded(want) - have
 		if err := a.reserve(ctx, n, more, insist); err != nil {
 			return err
 		}
@@ -358,7 +373,7 @@ func (a *Account) TryFree(n int64) bool { return a.try(n, a.pool.takeAt) }
 func (a *Account) try(n int64, take func(int64) *Pool) bool {
 	want := a.used.Load() + n
 	if have := a.reserved.Load(); want > have {
-		more := (want - have + blockBytes - 1) / blockBytes * blockBytes
+		more := rounded(want) - have
 		if a.pool.doomed() != nil || take(more) != nil {
 			return false
 		}
@@ -374,7 +389,7 @@ func (a *Account) try(n int64, take func(int64) *Pool) bool {
 func (a *Account) Take(n int64) {
 	want := a.used.Load() + n
 	if have := a.reserved.Load(); want > have {
-		more := (want - have + blockBytes - 1) / blockBytes * blockBytes
+		more := rounded(want) - have
 		a.pool.force(more)
 		a.reserved.Add(more)
 	}
@@ -399,7 +414,7 @@ func (a *Account) Shrink(n int64) {
 		panic("BUG: mem: account " + a.name + " shrinks below zero")
 	}
 	a.used.Store(want)
-	keep := (want + blockBytes - 1) / blockBytes * blockBytes
+	keep := rounded(want)
 	if spare := a.reserved.Load() - keep; spare >= 4*blockBytes || want == 0 {
 		a.reserved.Add(-spare)
 		a.pool.release(spare)

@@ -55,6 +55,29 @@ func TestGrowShrink(t *testing.T) {
 	}
 }
 
+// TestManySmallAccounts: accounts of a few hundred bytes leave a statement with little memory most of it.
+func TestManySmallAccounts(t *testing.T) {
+	q := mem.NewPool("n1", 10*mib).Child("q", mib)
+	for range 20 {
+		if err := q.Account("small", false).Grow(300); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sort := q.Account("sort", true)
+	if err := sort.Grow(mib / 2); err != nil {
+		t.Fatal(err)
+	}
+	if err := q.Account("bits", false).Grow(100_000); err != nil {
+		t.Error(err)
+	}
+	for range 500 { // what is taken for a few bytes after another is no more than whole blocks
+		sort.Grow(100)
+	}
+	if have, most := sort.Reserved(), int64(mib/2+64<<10); have != most {
+		t.Errorf("%d bytes are reserved, not %d", have, most)
+	}
+}
+
 // TestSpillAsk: above the spill threshold the largest spillable account is asked to spill, once.
 func TestSpillAsk(t *testing.T) {
 	node := mem.NewPool("n1", 100*mib)

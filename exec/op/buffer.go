@@ -33,6 +33,7 @@ type Buffer struct {
 	smN   int
 	smB   int64
 
+	from     BatchReader // of a stream
 	finished bool
 	open     int // readers of what is in memory
 }
@@ -48,6 +49,23 @@ func NewOwnBuffer(pool *mem.Pool, dir *spill.Dir, ts []types.Type) *Buffer {
 	f := NewBuffer(&Runtime{Pool: pool, Spill: dir}, ts)
 	f.own = true
 	return f
+}
+
+// NewStream makes a buffer whose rows are not kept: one reader reads them, as in gives them.
+func NewStream(in BatchReader) *Buffer { return &Buffer{from: in} }
+
+// columns reads some columns of another reader's rows.
+type columns struct {
+	BatchReader
+	at []int
+}
+
+func (r columns) Next(ctx context.Context) (*batch.Batch, error) {
+	b, err := r.BatchReader.Next(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return columnsAt(b, r.at), nil
 }
 
 // reclaim writes the batches in memory for an operator that needs it, unless some are
@@ -163,6 +181,11 @@ func (f *Buffer) Spilled() int64 {
 // Open returns a reader from the first row on, of the columns at some positions, or of
 // all with nil. The buffer is finished.
 func (f *Buffer) Open(cols []int) (BatchReader, error) {
+	if f.from != nil && cols != nil {
+		return columns{f.from, cols}, nil
+	} else if f.from != nil {
+		return f.from, nil
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	r := &bufferReader{held: f.held, cols: cols}
@@ -192,7 +215,9 @@ func (f *Buffer) Close() {
 		f.run = nil
 	}
 	f.held, f.small = nil, nil
-	f.acct.Close()
+	if f.acct != nil {
+		f.acct.Close()
+	}
 	if f.own {
 		_ = f.rt.Spill.Close()
 	}

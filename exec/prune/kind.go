@@ -2,43 +2,15 @@ package prune
 
 import "github.com/tributarydb/tributary/sql/types"
 
-// Kind groups types whose Datums compare with each other.
-type Kind uint8
-
-const (
-	Other Kind = iota
-	Int
-	Numeric
-	Float
-	Text
-	Date
-	Timestamp
-	Timestamptz
-	Time
-	UUID
-)
-
-// KindOf returns the kind of a type.
-func KindOf(t types.Type) Kind {
-	switch t.OID {
-	case types.Int2OID, types.Int4OID, types.Int8OID, types.OIDOID, types.TIDOID:
-		return Int
-	case types.NumericOID:
-		return Numeric
-	case types.Float4OID, types.Float8OID:
-		return Float
-	case types.TextOID, types.VarcharOID, types.BpcharOID, types.NameOID:
-		return Text
-	case types.DateOID:
-		return Date
-	case types.TimestampOID:
-		return Timestamp
-	case types.TimestamptzOID:
-		return Timestamptz
-	case types.TimeOID:
-		return Time
-	case types.UUIDOID:
-		return UUID
+// KindOf is the class of a type whose Datums have the order of its = and <, ClassOther for types that do
+// not. Integers, oids and tids are of one class here: int64 all.
+func KindOf(t types.Type) types.Class {
+	switch c := t.Class(); c {
+	case types.ClassObject, types.ClassTID:
+		return types.ClassInteger
+	case types.ClassInteger, types.ClassNumeric, types.ClassFloat, types.ClassText, types.ClassDate, types.ClassTimestamp,
+		types.ClassTimestamptz, types.ClassTime, types.ClassUUID:
+		return c
 	}
-	return Other
+	return types.ClassOther
 }

@@ -185,7 +185,7 @@ func (c *Compiler) compare(op string, l, r expr.Expr) test {
 	if !ok {
 		return nil
 	}
-	if d, isInt := val.(int64); isInt && KindOf(vt) == Int && (KindOf(via) == Numeric) {
+	if d, isInt := val.(int64); isInt && KindOf(vt) == types.ClassInteger && (KindOf(via) == types.ClassNumeric) {
 		val, vt = number.DecimalFromInt64(d, 0), types.Numeric
 	} else if isInt && vt.OID == types.DateOID && via.OID == types.TimestampOID {
 		if val, ok = dateMicros(d); !ok {
@@ -261,7 +261,7 @@ func comparableBound(from, via, k types.Type) (func(types.Datum) (types.Datum, b
 	same := func(d types.Datum) (types.Datum, bool) { return d, true }
 	a, b := KindOf(via), KindOf(k)
 	switch {
-	case a == Other || b == Other:
+	case a == types.ClassOther || b == types.ClassOther:
 		return nil, false
 	case from.OID == types.BpcharOID && via.OID != types.BpcharOID || k.OID == types.BpcharOID && via.OID != types.BpcharOID:
 		// Blanks count or not, by the operator.
@@ -271,21 +271,21 @@ func comparableBound(from, via, k types.Type) (func(types.Datum) (types.Datum, b
 	switch f := KindOf(from); {
 	case f == a:
 		conv = same
-	case f == Int && a == Numeric:
+	case f == types.ClassInteger && a == types.ClassNumeric:
 		conv = intDecimal
-	case f == Int && a == Float && via.OID == types.Float8OID:
+	case f == types.ClassInteger && a == types.ClassFloat && via.Form() == types.FormFloat64:
 		conv = func(d types.Datum) (types.Datum, bool) { i, ok := d.(int64); return float64(i), ok }
-	case f == Date && a == Timestamp:
+	case f == types.ClassDate && a == types.ClassTimestamp:
 		conv = dateTimestamp
 	default:
 		return nil, false
 	}
 	switch {
-	case a == b, a == Numeric && b == Int, a == Timestamp && b == Date:
+	case a == b, a == types.ClassNumeric && b == types.ClassInteger, a == types.ClassTimestamp && b == types.ClassDate:
 		return conv, true
-	case a == Int && b == Numeric && KindOf(from) == Int:
+	case a == types.ClassInteger && b == types.ClassNumeric && KindOf(from) == types.ClassInteger:
 		return intDecimal, true
-	case a == Date && b == Timestamp && KindOf(from) == Date:
+	case a == types.ClassDate && b == types.ClassTimestamp && KindOf(from) == types.ClassDate:
 		return dateTimestamp, true
 	}
 	return nil, false

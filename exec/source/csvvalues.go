@@ -88,10 +88,10 @@ func (v *csvValues) number(dst, f []byte) ([]byte, bool) {
 func (v *csvValues) conversion(t types.Type) func(field []byte) ([]byte, error) {
 	var buf []byte
 	var format *timeFormat
-	switch t.OID {
-	case types.DateOID:
+	switch t.Class() {
+	case types.ClassDate:
 		format = v.date
-	case types.TimestampOID, types.TimestamptzOID:
+	case types.ClassTimestamp, types.ClassTimestamptz:
 		format = v.stamp
 	default:
 		if v.plainNumbers() || t.OID == types.MoneyOID || fn.Category(t.OID) != 'N' {

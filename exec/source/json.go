@@ -22,8 +22,12 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
+// jsonSampledFiles is in how many files columns are looked for, unless union_by_name asks for all.
+const jsonSampledFiles = 32
+
 // jsonTable is read_json: files that hold an array of objects, or objects one
-// after the other (newline-delimited or not). A file is a unit.
+// after the other (newline-delimited or not). A file is a unit. Its columns are the members of the
+// sampled objects of all sampled files; an object that lacks one has NULL there.
 type jsonTable struct {
 	files []file
 	cols  []plan.Column
@@ -31,7 +35,7 @@ type jsonTable struct {
 }
 
 func newJSON(s *Sources, a *args) (table, error) {
-	if !a.names(slices.Concat([]string{"path", "columns", "sample_size", "encoding", "compression"}, labelArgs)...) {
+	if !a.names(slices.Concat([]string{"path", "columns", "sample_size", "union_by_name", "encoding", "compression"}, labelArgs)...) {
 		return nil, a.err
 	}
 	limit := int(a.int("sample_size", sampleRows, -1, math.MaxInt32))
@@ -46,27 +50,35 @@ func newJSON(s *Sources, a *args) (table, error) {
 	if err != nil {
 		return nil, err
 	}
-	type found struct {
-		cols  []plan.Column
-		width float64
+	all := a.bool("union_by_name", false)
+	t := &jsonTable{files: files, cols: given}
+	members, width := &jsonMembers{}, 0.0
+	for k, f := range files {
+		if k > 0 && (given != nil || !all && k >= jsonSampledFiles) {
+			break
+		}
+		m, err := remember(s, "json\x00"+itoa(int64(limit))+f.key, func() (*jsonMembers, int, error) {
+			m, err := sniffJSON(f, limit)
+			if err != nil {
+				return nil, 0, err
+			}
+			return m, len(m.names), nil
+		})
+		if err != nil {
+			return nil, err
+		}
+		members.merge(m)
+		width = max(width, m.width)
 	}
-	f, err := remember(s, "json\x00"+itoa(int64(limit))+files[0].key, func() (found, int, error) {
-		cols, width, err := sniffJSON(files[0], limit)
-		return found{cols, width}, len(cols), err
-	})
-	if err != nil {
-		return nil, err
-	}
-	t := &jsonTable{files: files, cols: f.cols}
-	if given != nil {
-		t.cols = given
+	if given == nil {
+		t.cols = members.columns()
 	}
 	if len(t.cols) == 0 {
 		return nil, pgerr.New(pgerr.InvalidParameterValue, "file %q has no objects: its columns cannot be told", files[0].path).
 			WithHint("Give them with the argument \"columns\".")
 	}
 	for _, x := range files {
-		t.est += float64(x.size) / f.width
+		t.est += float64(x.size) / width
 	}
 	return label(t, a)
 }
@@ -181,19 +193,52 @@ func (o *objects) where(err error) error {
 	return &c
 }
 
-// sniffJSON finds the members of the first objects, in order of appearance,
-// and the types that hold their values.
-func sniffJSON(f file, limit int) ([]plan.Column, float64, error) {
+// jsonMembers are the members of objects, in order of appearance, and what their values look like.
+type jsonMembers struct {
+	names []string
+	seen  map[string]*jsonGuess
+	width float64 // the bytes of an object
+}
+
+func (m *jsonMembers) of(name string) *jsonGuess {
+	g := m.seen[name]
+	if g == nil {
+		g = &jsonGuess{}
+		if m.seen == nil {
+			m.seen = map[string]*jsonGuess{}
+		}
+		m.seen[name] = g
+		m.names = append(m.names, name)
+	}
+	return g
+}
+
+// merge adds what was seen in another file, which stays as it is.
+func (m *jsonMembers) merge(o *jsonMembers) {
+	for _, name := range o.names {
+		m.of(name).merge(o.seen[name])
+	}
+}
+
+func (m *jsonMembers) columns() []plan.Column {
+	cols := make([]plan.Column, len(m.names))
+	for i, name := range m.names {
+		cols[i] = plan.Column{Name: name, Type: m.seen[name].typ()}
+	}
+	return cols
+}
+
+// sniffJSON looks at the first objects of a file.
+func sniffJSON(f file, limit int) (*jsonMembers, error) {
 	o, err := openObjects(f)
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	defer func() { _ = o.r.Close() }()
 	if limit <= 0 {
 		limit = math.MaxInt32
 	}
-	var names []string
-	seen := map[string]*jsonGuess{}
+	m := &jsonMembers{width: 100}
 	n := 0
 	for ; n < limit; n++ {
 		v, err := o.next()
@@ -201,27 +246,16 @@ func sniffJSON(f file, limit int) ([]plan.Column, float64, error) {
 			break
 		}
 		if err != nil {
-			return nil, 0, err
+			return nil, err
 		}
 		for i, k := range v.Keys {
-			g := seen[k]
-			if g == nil {
-				g = &jsonGuess{}
-				seen[k] = g
-				names = append(names, k)
-			}
-			g.see(v.Elems[i])
+			m.of(k).see(v.Elems[i])
 		}
 	}
-	cols := make([]plan.Column, len(names))
-	for i, k := range names {
-		cols[i] = plan.Column{Name: k, Type: seen[k].typ()}
-	}
-	width := 100.0
 	if n > 0 {
-		width = max(1, float64(o.dec.InputOffset())/float64(n))
+		m.width = max(1, float64(o.dec.InputOffset())/float64(n))
 	}
-	return cols, width, nil
+	return m, nil
 }
 
 // jsonGuess narrows down the type of a member.
@@ -246,6 +280,12 @@ func (g *jsonGuess) see(v json.Value) {
 	case json.Array, json.Object:
 		g.nested++
 	}
+}
+
+func (g *jsonGuess) merge(o *jsonGuess) {
+	g.bools, g.ints, g.floats = g.bools+o.bools, g.ints+o.ints, g.floats+o.floats
+	g.strings, g.nested = g.strings+o.strings, g.nested+o.nested
+	g.text.notDate, g.text.notStamp = g.text.notDate || o.text.notDate, g.text.notStamp || o.text.notStamp
 }
 
 func (g *jsonGuess) typ() types.Type {
@@ -343,21 +383,21 @@ func jsonDatum(t types.Type, v json.Value) (types.Datum, error) {
 	if v.Kind == json.Null {
 		return nil, nil
 	}
-	switch t.OID {
-	case types.JSONBOID:
+	switch t.Class() {
+	case types.ClassJSONB:
 		return json.CanonicalJSONB(v.String())
-	case types.JSONOID:
+	case types.ClassJSON:
 		return string(v.AppendCompact(nil)), nil
-	case types.BoolOID:
+	case types.ClassBool:
 		if v.Kind == json.Bool {
 			return v.Bool, nil
 		}
-	case types.Int8OID:
-		if n, ok := v.Num.Int64(); v.Kind == json.Number && ok && v.Num.Scale() <= 0 {
+	case types.ClassInteger:
+		if n, ok := v.Num.Int64(); t == types.Int8 && v.Kind == json.Number && ok && v.Num.Scale() <= 0 {
 			return n, nil
 		}
-	case types.Float8OID:
-		if v.Kind == json.Number {
+	case types.ClassFloat:
+		if t == types.Float8 && v.Kind == json.Number {
 			return v.Num.ToFloat(64)
 		}
 	}

@@ -29,11 +29,13 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// parquetTable is read_parquet: files of the same columns. A row group is a unit; only the columns
-// that are needed are read.
+// parquetTable is read_parquet: files whose columns have the same names. A row group is a unit; only
+// the columns that are needed are read.
 type parquetTable struct {
 	files  []file
 	infos  []*parquetInfo
+	cols   []plan.Column
+	places [][]int // of each file, which of its columns is each of the table, -1 for none; nil where all are as in the first file
 	starts []int64 // of each file, its first row group; then how many there are
 	seqs   []int64 // of each file, its first row; then how many there are
 }
@@ -51,9 +53,10 @@ type parquetInfo struct {
 }
 
 func newParquet(s *Sources, a *args) (table, error) {
-	if !a.names(append([]string{"path"}, labelArgs...)...) {
+	if !a.names(append([]string{"path", "union_by_name"}, labelArgs...)...) {
 		return nil, a.err
 	}
+	union := a.bool("union_by_name", false)
 	files, err := a.files()
 	if err != nil {
 		return nil, err
@@ -74,18 +77,17 @@ func newParquet(s *Sources, a *args) (table, error) {
 			return nil, err
 		}
 		infos = append(infos, info)
-		for i, c := range infos[0].cols {
-			if i >= len(info.cols) || info.cols[i].Name != c.Name || info.cols[i].Type != c.Type {
-				return nil, pgerr.New(pgerr.DatatypeMismatch, "files %q and %q have different columns", files[0].path, f.path)
-			}
-		}
 	}
-	return label(parquetOf(files, infos), a)
+	t := parquetOf(files, infos)
+	if err := t.align(union); err != nil {
+		return nil, err
+	}
+	return label(t, a)
 }
 
 // parquetOf is read_parquet of files, whose footers are infos.
 func parquetOf(files []file, infos []*parquetInfo) *parquetTable {
-	t := &parquetTable{files: files, infos: infos, starts: make([]int64, len(files)+1), seqs: make([]int64, len(files)+1)}
+	t := &parquetTable{files: files, infos: infos, cols: infos[0].cols, starts: make([]int64, len(files)+1), seqs: make([]int64, len(files)+1)}
 	for k, info := range infos {
 		t.starts[k+1], t.seqs[k+1] = t.starts[k]+int64(len(info.groups)), t.seqs[k]
 		for _, n := range info.groups {
@@ -104,7 +106,7 @@ func (p *parquetInfo) like(o *parquetInfo) bool {
 	return true
 }
 
-func (t *parquetTable) columns() []plan.Column { return t.infos[0].cols }
+func (t *parquetTable) columns() []plan.Column { return t.cols }
 func (t *parquetTable) rows() float64          { return float64(t.seqs[len(t.files)]) }
 func (t *parquetTable) from() []file           { return t.files }
 func (t *parquetTable) units() int64           { return t.starts[len(t.files)] }
@@ -280,7 +282,10 @@ func (t *parquetTable) groups(from, to int64, cols []int) *units {
 		for _, rows := range info.groups[:n] {
 			seq += rows
 		}
-		return openGroup(ctx, t.files[i], info, n, cols, seq, r.pool)
+		if t.places == nil {
+			return openGroup(ctx, t.files[i], info, n, cols, seq, r.pool)
+		}
+		return t.openAligned(ctx, i, n, cols, seq, r.pool)
 	}
 	return r
 }

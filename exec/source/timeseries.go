@@ -105,10 +105,10 @@ func (a *args) moment(name string, def int64) int64 {
 			}
 			return ts
 		case int64:
-			switch p.Type.OID {
-			case types.DateOID:
+			switch p.Type.Class() {
+			case types.ClassDate:
 				return v * 86400e6
-			case types.TimestampOID, types.TimestamptzOID:
+			case types.ClassTimestamp, types.ClassTimestamptz:
 				return v
 			}
 		}

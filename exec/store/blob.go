@@ -106,13 +106,14 @@ func (s *Store) mapBlob(ctx context.Context, ref *catalog.Segment) (_ *segment, 
 	if err != nil {
 		return nil, ioError(err, "stat", path)
 	}
-	data, unmap, err := s.fs.Map(path)
+	m, err := s.fs.Map(path)
 	if err != nil {
 		return nil, ioError(err, "map", path)
 	}
-	g := &segment{id: ref.ID, ref: ref, path: path, stamp: stampOf(st), data: data}
+	data := m.Data
+	g := &segment{id: ref.ID, ref: ref, path: path, stamp: stampOf(st), data: data, stat: m.Stat}
 	forget := batch.Mapped(data, func(off int64) error { return g.corrupt(fmt.Sprintf("could not read byte %d of the file", off)) })
-	g.unmap = func() { forget(); unmap() }
+	g.unmap = func() { forget(); m.Unmap() }
 	err = batch.Guard(func() error {
 		sum := sumOf(ref)
 		for left := data; len(left) > 0 && ctx.Err() == nil; {

@@ -50,18 +50,30 @@ func (s *Store) intact(g *segment) error {
 		return nil // inline, or known from the moment before it was replaced
 	}
 	if !g.spoilt.Load() {
-		st, err := s.fs.Stat(g.path)
+		now, err := s.stampNow(g)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			return nil
 		case err != nil:
 			return ioError(err, "stat", g.path)
-		case stampOf(st) == g.stamp:
+		case now == g.stamp:
 			return nil
 		}
 		g.spoilt.Store(true)
 	}
 	return g.corrupt("the file was written to while it was read")
+}
+
+func (s *Store) stampNow(g *segment) (stamp, error) {
+	if g.stat != nil {
+		size, modified, err := g.stat()
+		return stamp{size, modified}, err
+	}
+	st, err := s.fs.Stat(g.path)
+	if err != nil {
+		return stamp{}, err
+	}
+	return stampOf(st), nil
 }
 
 // Intact implements op.Tables: it returns a *CorruptError if a file that the statement opened was

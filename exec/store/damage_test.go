@@ -319,3 +319,37 @@ func TestStatEvery(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestIntactByFile: what a statement reads is the file that it has mapped. If another one has its name by
+// the end, nothing wrong was read; if the mapped one was written to, whatever has its name now, it was.
+func TestIntactByFile(t *testing.T) {
+	for _, written := range []bool{false, true} {
+		d := newDamaged(t)
+		pin := d.Pin(100)
+		r, err := pin.Open(ctx, scanOf(cols), &op.Split{Segment: d.seg, To: d.seg.Rows}, &function.Env{}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if written {
+			d.flip(1000)
+			// The clock of a file system may stand still for some milliseconds.
+			if err := os.Chtimes(d.path(), time.Time{}, time.Now().Add(time.Hour)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		other := d.path() + ".other"
+		if err := os.WriteFile(other, []byte("another file"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Rename(other, d.path()); err != nil {
+			t.Fatal(err)
+		}
+		var bad *store.CorruptError
+		if err := pin.Intact(); errors.As(err, &bad) != written {
+			t.Errorf("written to: %v, but %v", written, err)
+		}
+		if err := errors.Join(r.Close(), pin.Close()); err != nil {
+			t.Error(err)
+		}
+	}
+}

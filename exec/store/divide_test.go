@@ -32,7 +32,7 @@ func TestDivided(t *testing.T) {
 		s := open(t, nil)
 		w := &store.TableWriters{Store: s}
 		if limit > 0 {
-			w.Pool = mem.NewPool("n", limit)
+			w.Pool = mem.NewPool("n", 2*limit).Child("statement", limit)
 		}
 		one, err := w.Writer(ctx, &plan.TableWrite{Table: rel, Cols: nums})
 		if err != nil {

@@ -94,7 +94,7 @@ func KeyFor(rel *catalog.Relation, k *catalog.Constraint, vals []types.Datum) *K
 // newKey makes a key of the values, and their columns' types, of a constraint's columns.
 func newKey(rel *catalog.Relation, k *catalog.Constraint, value func(i int) (types.Type, types.Datum)) *Key {
 	key := &Key{table: rel.OID, nums: k.Columns, id: k.OID}
-	if t, val := value(0); len(k.Columns) == 1 && prune.KindOf(t) == prune.Int {
+	if t, val := value(0); len(k.Columns) == 1 && prune.KindOf(t) == types.ClassInteger {
 		if i, ok := val.(int64); ok {
 			key.types, key.only, key.hash = []types.Type{t}, &i, kernel.HashInt(i)
 			return key
@@ -104,7 +104,7 @@ func newKey(rel *catalog.Relation, k *catalog.Constraint, value func(i int) (typ
 	for j := range k.Columns {
 		t, val := value(j)
 		key.types = append(key.types, t)
-		if prune.KindOf(t) == prune.Int {
+		if prune.KindOf(t) == types.ClassInteger {
 			// Integers have equal hashes whatever their width; the value may not fit the column's.
 			t = types.Int8
 		}
@@ -120,9 +120,9 @@ func newKey(rel *catalog.Relation, k *catalog.Constraint, value func(i int) (typ
 // sameValues reports whether equal values of t have the same bits, so that they can be looked up.
 func sameValues(t types.Type) bool {
 	switch prune.KindOf(t) {
-	case prune.Int, prune.Date, prune.Timestamp, prune.Timestamptz, prune.UUID:
+	case types.ClassInteger, types.ClassDate, types.ClassTimestamp, types.ClassTimestamptz, types.ClassUUID:
 		return true
-	case prune.Text:
+	case types.ClassText:
 		return t.OID != types.BpcharOID
 	}
 	return false

@@ -220,7 +220,7 @@ func (s *Store) mark(g *catalog.Segment, k *Key) uint64 {
 	if g.Rows != 1 || g.Inline == nil {
 		return noMark
 	}
-	if len(k.nums) == 1 && prune.KindOf(k.types[0]) == prune.Int {
+	if len(k.nums) == 1 && prune.KindOf(k.types[0]) == types.ClassInteger {
 		for i := range g.Zones { // which determine an integer exactly
 			if v, ok := g.Zones[i].Min.(int64); ok && g.Zones[i].Column == k.nums[0] {
 				return kernel.HashInt(v)

@@ -28,8 +28,9 @@ type segment struct {
 	ref      *catalog.Segment
 	path     string
 	stamp    stamp
-	looked   time.Time // when the file had the stamp; under the store's lock
-	data     []byte    // a file's bytes
+	looked   time.Time                                // when the file had the stamp; under the store's lock
+	data     []byte                                   // a file's bytes
+	stat     func() (size, modified int64, err error) // of the file that is mapped; nil: it is asked for by its name
 	unmap    func()
 	now      func() time.Time
 	verified []atomic.Int64 // per chunk, group by group, then the dictionaries: when, 0 for never
@@ -48,10 +49,10 @@ type segment struct {
 // stamp identifies a file's state, to find whether it is as it was when it was mapped.
 type stamp struct {
 	size  int64
-	mtime time.Time
+	mtime int64 // nanoseconds
 }
 
-func stampOf(st fs.FileInfo) stamp { return stamp{st.Size(), st.ModTime()} }
+func stampOf(st fs.FileInfo) stamp { return stamp{st.Size(), st.ModTime().UnixNano()} }
 
 // verifyAfter is how long a verified chunk counts as good: its pages may leave memory and be read
 // again from a disk that has changed.
@@ -180,13 +181,14 @@ func textsWithin(d arrow.ArrayData) bool {
 // openFile maps a segment's file, whose size st has, and reads its footer.
 func (s *Store) openFile(ref *catalog.Segment, st fs.FileInfo) (_ *segment, err error) {
 	path := s.path(ref.ID)
-	data, unmap, err := s.fs.Map(path)
+	m, err := s.fs.Map(path)
 	if err != nil {
 		return nil, ioError(err, "map", path)
 	}
-	g := &segment{id: ref.ID, ref: ref, path: path, stamp: stampOf(st), data: data, now: s.now}
+	data := m.Data
+	g := &segment{id: ref.ID, ref: ref, path: path, stamp: stampOf(st), data: data, stat: m.Stat, now: s.now}
 	forget := batch.Mapped(data, func(off int64) error { return g.corrupt(fmt.Sprintf("could not read byte %d of the file", off)) })
-	g.unmap = func() { forget(); unmap(); s.dropIndexes(g) }
+	g.unmap = func() { forget(); m.Unmap(); s.dropIndexes(g) }
 	defer func() {
 		if err != nil {
 			g.unmap()

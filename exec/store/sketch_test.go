@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"math"
+	"strconv"
 	"testing"
 
 	"github.com/tributarydb/tributary/exec/mem"
@@ -80,6 +81,49 @@ func TestConsecutiveZones(t *testing.T) {
 			if d := z.Distinct - n; c.exact && d != 0 || d > n/10 || d < -n/10 {
 				t.Errorf("%s, %s: %d different values, not %d", name, typ, z.Distinct, n)
 			}
+		}
+	}
+}
+
+// TestDistinct: how many values a segment has does not depend on which bits of them differ.
+func TestDistinct(t *testing.T) {
+	const n = 40_000
+	pool := mem.NewPool("n", 0)
+	text := func(f func(i int64) int64) func(int64) types.Datum {
+		return func(i int64) types.Datum { return strconv.FormatInt(f(i), 10) }
+	}
+	for name, value := range map[string]func(i int64) types.Datum{
+		"dense, shuffled":  func(i int64) types.Datum { return i * 7919 % n },
+		"negative":         func(i int64) types.Datum { return -(i * 7919 % n) },
+		"multiples of 2^k": func(i int64) types.Datum { return (i * 7919 % n) << 20 },
+		"of high bits":     func(i int64) types.Datum { return (i * 7919 % n) << 47 },
+		"powers of two":    func(i int64) types.Datum { return int64(1) << (i % 62) },
+		"texts":            text(func(i int64) int64 { return i * 7919 % n }),
+		"few texts":        text(func(i int64) int64 { return i % 1000 }),
+		"round floats":     func(i int64) types.Datum { return float64(i * 7919 % n) },
+	} {
+		columns := []store.WriterColumn{{Num: 1, Type: types.Int8}}
+		switch value(0).(type) {
+		case string:
+			columns[0].Type = types.Text
+		case float64:
+			columns[0].Type = types.Float8
+		}
+		data, seen := make(rows, n), map[types.Datum]bool{}
+		for i := range data {
+			data[i] = []types.Datum{value(int64(i))}
+			seen[data[i][0]] = true
+		}
+		w := open(t, nil).NewWriter(store.WriterOptions{Columns: columns, InlineBytes: -1, Account: pool.Account("w", false)})
+		if err := w.Write(ctx, batchOf(t, columns, data, false)); err != nil {
+			t.Fatal(err)
+		}
+		segs, err := w.Finish(ctx)
+		if err != nil || len(segs) != 1 {
+			t.Fatal(len(segs), err)
+		}
+		if got, want := float64(segs[0].Zones[0].Distinct), float64(len(seen)); math.Abs(got-want) > want/10 {
+			t.Errorf("%s: %g different values, not %g", name, got, want)
 		}
 	}
 }

@@ -45,9 +45,9 @@ func extremes(t types.Type, arr arrow.Array) (lo, hi int) {
 		return kernel.FloatExtremes(a.Float64Values(), valid, off)
 	case *array.String:
 		switch {
-		case ordered(t) && t.OID != types.BpcharOID:
+		case t.IsText() && t.OID != types.BpcharOID:
 			return kernel.TextExtremes(a, valid, off)
-		case ordered(t):
+		case t.IsText():
 			return extremesBy(n, there, func(i, j int) int { return compareText(t, a, i, j) })
 		}
 	case *array.Binary:
@@ -59,7 +59,7 @@ func extremes(t types.Type, arr arrow.Array) (lo, hi int) {
 			return extremesBy(n, there, func(i, j int) int { return bytes.Compare(a.Value(i), a.Value(j)) })
 		}
 	case *array.Dictionary:
-		if ordered(t) {
+		if t.IsText() {
 			return dictExtremes(t, a)
 		}
 	}
@@ -100,16 +100,6 @@ func cutText(s string) string {
 		n--
 	}
 	return strings.Clone(s[:n]) // the catalog keeps it, and not what it was cut from
-}
-
-// ordered reports whether t is a string type whose order is that of its significant bytes. Enums order by
-// label, jsonb by value.
-func ordered(t types.Type) bool {
-	switch t.OID {
-	case types.TextOID, types.VarcharOID, types.BpcharOID, types.NameOID:
-		return true
-	}
-	return false
 }
 
 // nulls is the bitmap of an array's NULLs; it is empty where there are none.

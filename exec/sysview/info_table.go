@@ -164,62 +164,12 @@ func (v *view) typed(f *fields, t types.Type, id string) {
 		word = "ARRAY"
 	}
 	f.set("data_type", word).set("udt_catalog", catalog.DatabaseName).set("udt_schema", space).set("udt_name", name).set("dtd_identifier", id)
-	switch t.OID {
-	case types.BpcharOID, types.VarcharOID:
-		if t.Mod >= 4 {
-			f.set("character_maximum_length", t.Mod-4).set("character_octet_length", (t.Mod-4)*4)
-		} else {
-			f.set("character_octet_length", 1<<30)
-		}
-	case types.TextOID:
-		f.set("character_octet_length", 1<<30)
-	case types.BitOID, types.VarbitOID:
-		if t.Mod >= 0 {
-			f.set("character_maximum_length", t.Mod)
-		}
-	case types.Int2OID:
-		f.set("numeric_precision", 16).set("numeric_precision_radix", 2).set("numeric_scale", 0)
-	case types.Int4OID:
-		f.set("numeric_precision", 32).set("numeric_precision_radix", 2).set("numeric_scale", 0)
-	case types.Int8OID:
-		f.set("numeric_precision", 64).set("numeric_precision_radix", 2).set("numeric_scale", 0)
-	case types.Float4OID:
-		f.set("numeric_precision", 24).set("numeric_precision_radix", 2)
-	case types.Float8OID:
-		f.set("numeric_precision", 53).set("numeric_precision_radix", 2)
-	case types.NumericOID:
-		f.set("numeric_precision_radix", 10)
-		if t.Mod >= 4 {
-			f.set("numeric_precision", (t.Mod-4)>>16&0xffff).set("numeric_scale", (((t.Mod-4)&0x7ff)^1024)-1024)
-		}
-	case types.DateOID:
-		f.set("datetime_precision", 0)
-	case types.TimeOID, types.TimetzOID, types.TimestampOID, types.TimestamptzOID:
-		f.set("datetime_precision", precision(t.Mod))
-	case types.IntervalOID:
-		if t.Mod < 0 {
-			f.set("datetime_precision", 6)
-			break
-		}
-		p := t.Mod & 0xffff
-		if p == 0xffff {
-			p = 6
-		}
-		f.set("datetime_precision", p)
-		if s := strings.ToUpper(strings.TrimPrefix(t.String(), "interval")); s != "" {
-			if i := strings.IndexByte(s, '('); i >= 0 {
-				s = s[:i]
-			}
-			f.set("interval_type", text(strings.TrimSpace(s)))
-		}
+	f.set("character_maximum_length", t.CharacterMaximumLength()).set("character_octet_length", t.CharacterOctetLength()).
+		set("numeric_precision", t.NumericPrecision()).set("numeric_precision_radix", t.NumericPrecisionRadix()).set("numeric_scale", t.NumericScale()).
+		set("datetime_precision", t.DatetimePrecision())
+	if s, ok := t.IntervalType().(string); ok {
+		f.set("interval_type", text(s))
 	}
-}
-
-func precision(mod int32) int32 {
-	if mod < 0 {
-		return 6
-	}
-	return mod
 }
 
 func infoSequences(v *view, put put) error {
@@ -228,14 +178,7 @@ func infoSequences(v *view, put put) error {
 		if s == nil || !v.sees(r, "rwU") || v.identitySequence(s) {
 			continue
 		}
-		bits := 64
-		switch s.Type.OID {
-		case types.Int4OID:
-			bits = 32
-		case types.Int2OID:
-			bits = 16
-		}
-		err := put(catalog.DatabaseName, v.schemaName(r.Schema), r.Name, types.TypeName(s.Type.OID), bits, 2, 0,
+		err := put(catalog.DatabaseName, v.schemaName(r.Schema), r.Name, types.TypeName(s.Type.OID), s.Type.NumericPrecision(), 2, 0,
 			itoa(s.Start), itoa(s.Min), itoa(s.Max), itoa(s.Increment), yesNo(s.Cycle))
 		if err != nil {
 			return err

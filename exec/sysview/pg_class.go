@@ -179,9 +179,9 @@ func storedType(method string, key types.Type) types.Type {
 	switch elem, isArray := key.Elem(); {
 	case method == "gin" && isArray:
 		return elem
-	case method == "gin" && key.OID == types.JSONBOID:
+	case method == "gin" && key.Class() == types.ClassJSONB:
 		return types.Text
-	case method == "btree" && key.OID == types.NameOID:
+	case method == "btree" && key == types.Name:
 		return types.Type{OID: types.CstringOID, Mod: -1}
 	}
 	return key

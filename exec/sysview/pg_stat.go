@@ -89,10 +89,10 @@ func pgStatGSSAPI(v *view, put put) error {
 func pgStatDatabase(v *view, put put) error {
 	f := v.fields()
 	for i, c := range v.shape.cols {
-		switch c.Type.OID {
-		case types.Int8OID, types.Int4OID:
+		switch c.Type.Class() {
+		case types.ClassInteger:
 			f.row[i] = 0
-		case types.Float8OID:
+		case types.ClassFloat:
 			f.row[i] = 0.0
 		}
 	}
@@ -167,49 +167,6 @@ func onSequences(v *view, put put) error {
 }
 
 // pgStats produces the statistics of the zone maps.
-func pgStats(v *view, put put) error {
-	for _, r := range v.st.Relations() {
-		m := v.st.Manifest(r.OID)
-		if m == nil || !v.sees(r, "r") {
-			continue
-		}
-		type known struct {
-			rows, nulls, distinct int64
-		}
-		cols := map[int16]*known{}
-		for _, p := range m.Partitions {
-			for _, s := range p {
-				for _, z := range s.Zones {
-					k := cols[z.Column]
-					if k == nil {
-						k = &known{}
-						cols[z.Column] = k
-					}
-					k.rows += s.Rows
-					k.nulls += z.Nulls
-					k.distinct = max(k.distinct, z.Distinct)
-				}
-			}
-		}
-		for _, c := range r.Live() {
-			k := cols[c.Num]
-			if k == nil || k.rows == 0 {
-				continue
-			}
-			width := int(layout(c.Type.OID).Len)
-			if width < 0 {
-				width = 0
-			}
-			f := v.fields().set("schemaname", v.schemaName(r.Schema)).set("tablename", r.Name).set("attname", c.Name).set("inherited", false).
-				set("null_frac", float64(k.nulls)/float64(k.rows)).set("avg_width", width).set("n_distinct", float64(k.distinct))
-			if err := put(f.row...); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
 func pgSettings(v *view, put put) error {
 	for _, s := range v.host.Settings() {
 		err := put(s.Name, s.Setting, text(s.Unit), s.Category, s.Desc, nil, s.Context, s.Kind, s.Source, text(s.Min), text(s.Max), s.Enum,

@@ -51,9 +51,9 @@ func pgStatStatements(v *view, put put) error {
 			switch {
 			case i < 18:
 				f.row[i] = m[i]
-			case c.Type.OID == types.Float8OID:
+			case c.Type == types.Float8:
 				f.row[i] = 0.0
-			case c.Type.OID == types.NumericOID:
+			case c.Type == types.Numeric:
 				f.row[i] = number.DecimalFromInt64(0, 0)
 			default:
 				f.row[i] = 0

@@ -86,6 +86,18 @@ func pgDatabase(v *view, put put) error {
 		locale, locale, nil, nil, v.aclText(db.Object()))
 }
 
+// objects returns the lines of a table of catalog objects with so many fields: 3 of operator families, 7 of
+// operator classes, 5 of functions that no statement can call.
+func objects(fields int) [][]string {
+	var out [][]string
+	for _, l := range tableLines("objects") {
+		if f := strings.Fields(l); len(f) == fields {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
 // opclass is a row of pg_opclass.
 type opclass struct {
 	oid, method types.OID
@@ -98,8 +110,7 @@ type opclass struct {
 
 var opclasses = sync.OnceValue(func() []opclass {
 	var out []opclass
-	for _, l := range tableLines("opclasses") {
-		f := strings.Fields(l)
+	for _, f := range objects(7) {
 		out = append(out, opclass{types.OID(parseNumber(f[0])), types.OID(parseNumber(f[1])), f[2], types.OID(parseNumber(f[3])), types.OID(parseNumber(f[4])),
 			f[5] == "t", types.OID(parseNumber(f[6]))})
 	}
@@ -108,17 +119,7 @@ var opclasses = sync.OnceValue(func() []opclass {
 
 // defaultClass returns the operator class that a method uses for a type.
 func defaultClass(method, t types.OID) types.OID {
-	switch {
-	case t == types.VarcharOID:
-		t = types.TextOID
-	case t >= types.UserArrayBit:
-		t = types.AnyArrayOID
-	case t >= types.FirstUserOID:
-		t = types.AnyEnumOID
-	}
-	if p, ok := types.PgTypeOf(t); ok && p.Category == 'A' {
-		t = types.AnyArrayOID
-	}
+	t = t.General()
 	for _, c := range opclasses() {
 		if c.method == method && c.typ == t && c.isDefault {
 			return c.oid
@@ -137,8 +138,7 @@ func pgOpclass(_ *view, put put) error {
 }
 
 func pgOpfamily(_ *view, put put) error {
-	for _, l := range tableLines("opfamilies") {
-		f := strings.Fields(l)
+	for _, f := range objects(3) {
 		if err := put(parseNumber(f[0]), parseNumber(f[1]), f[2], catalog.PgCatalogOID, catalog.BootstrapRoleOID); err != nil {
 			return err
 		}

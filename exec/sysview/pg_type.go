@@ -92,8 +92,7 @@ func (t *procTable) oid(name string) types.OID { return t.byName[name] }
 
 var procedures = sync.OnceValue(func() *procTable {
 	t := &procTable{byName: map[string]types.OID{}, byOID: map[types.OID]string{}, args: map[types.OID][]types.OID{}}
-	for _, l := range tableLines("procs") {
-		f := strings.Fields(l)
+	for _, f := range objects(5) {
 		p := proc{oid: types.OID(parseNumber(f[0])), name: f[1], ret: types.OID(parseNumber(f[2])), vol: f[3], args: []types.OID{}}
 		if f[4] != "-" {
 			for _, a := range strings.Split(f[4], ",") {
@@ -235,16 +234,7 @@ func pgOperator(_ *view, put put) error {
 
 // equalityOf returns the = operator of a type with itself.
 func equalityOf(t types.OID) types.OID {
-	switch t {
-	case types.VarcharOID:
-		t = types.TextOID
-	}
-	switch {
-	case t >= types.UserArrayBit:
-		t = types.AnyArrayOID
-	case t >= types.FirstUserOID:
-		t = types.AnyEnumOID
-	}
+	t = t.General()
 	if o := fn.FindOperator("=", t, t); o != nil {
 		return o.OID
 	}

@@ -4,7 +4,7 @@
 //	Start ─► thread 0 … thread L-1     each: Open, Next …, Close
 //	            │ root stage              │ other stages
 //	            ▼                         ▼
-//	         channel of a few batches   Router ─► exchange
+//	         channel of a few batches   Router ─► ExchangeWriter
 //	            ▼                         ▼
 //	         Next (one reader)          Wait
 //

@@ -8,7 +8,6 @@ import (
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/build"
 	"github.com/tributarydb/tributary/exec/eval"
-	"github.com/tributarydb/tributary/exec/exchange"
 	"github.com/tributarydb/tributary/exec/op"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
@@ -18,9 +17,9 @@ import (
 
 // outlet sends a thread's rows to their readers, and to those of the stage's runtime filter.
 type outlet struct {
-	rows *exchange.Router
-	keys *exchange.Router // of the runtime filter; nil: there is none
-	cols []int            // of the stage: what the filter is of
+	rows *Router
+	keys *Router // of the runtime filter; nil: there is none
+	cols []int   // of the stage: what the filter is of
 }
 
 func (o *outlet) send(ctx context.Context, b *batch.Batch) error {
@@ -79,7 +78,7 @@ func (t *Task) outlets(ctx context.Context, c build.Config) ([]*outlet, error) {
 
 // routers makes each thread's router for one of the stage's outputs, whose rows have cols and are
 // sent under id.
-func (t *Task) routers(ctx context.Context, c build.Config, id plan.StageID, to *plan.Output, cols []plan.Column) ([]*exchange.Router, error) {
+func (t *Task) routers(ctx context.Context, c build.Config, id plan.StageID, to *plan.Output, cols []plan.Column) ([]*Router, error) {
 	if c.Exchange == nil {
 		return nil, pgerr.Internal("the task has no exchange")
 	}
@@ -97,7 +96,7 @@ func (t *Task) routers(ctx context.Context, c build.Config, id plan.StageID, to 
 		keys = nil
 	}
 	turn := new(atomic.Int64)
-	out := make([]*exchange.Router, len(t.tree.Root))
+	out := make([]*Router, len(t.tree.Root))
 	for thread := range out {
 		var items []op.Item
 		var kts []types.Type
@@ -115,7 +114,7 @@ func (t *Task) routers(ctx context.Context, c build.Config, id plan.StageID, to 
 			}
 			items = append(items, op.Item{Program: p})
 		}
-		out[thread] = exchange.NewRouter(w, to.Kind, ts, items, kts, c.Runtime.Rows(), turn)
+		out[thread] = NewRouter(w, to.Kind, ts, items, kts, c.Runtime.Rows(), turn)
 	}
 	return out, nil
 }

@@ -51,7 +51,7 @@ func (v *Vec) Datum(t types.Type, i int) types.Datum {
 			return d
 		}
 		return v.Bytes(i)
-	case kF12:
+	case F12:
 		return datetime.GetTimeTZ(v.FixedBytes(i))
 	case F16:
 		if t.OID == types.IntervalOID {
@@ -173,7 +173,7 @@ func (w *Writer[T]) variable(a *Arena) {
 // NewWriter makes a writer, for the same T as Reader. Rows that are skipped hold zero.
 func NewWriter[T any](a *Arena, t types.Type, n int) *Writer[T] {
 	var z T
-	k := KindOf(t)
+	k := t.Form()
 	w := &Writer[T]{out: &Vec{Kind: k, N: n}}
 	w.Done = func() *Vec { return w.out }
 	var f any
@@ -303,16 +303,12 @@ func TooLarge(n, size int) error {
 
 // ErrRange returns the error "out of range" for t.
 func ErrRange(t types.Type) error {
-	switch t.OID {
-	case types.Int2OID:
-		return pgerr.New(pgerr.NumericValueOutOfRange, "smallint out of range")
-	case types.Int4OID:
-		return pgerr.New(pgerr.NumericValueOutOfRange, "integer out of range")
-	case types.Int8OID:
-		return pgerr.New(pgerr.NumericValueOutOfRange, "bigint out of range")
-	case types.DateOID:
+	switch t.Class() {
+	case types.ClassInteger:
+		return pgerr.New(pgerr.NumericValueOutOfRange, "%s out of range", types.TypeName(t.OID))
+	case types.ClassDate:
 		return pgerr.New(pgerr.DatetimeFieldOverflow, "date out of range")
-	case types.OIDOID:
+	case types.ClassObject:
 		return pgerr.New(pgerr.NumericValueOutOfRange, "OID out of range")
 	}
 	return pgerr.New(pgerr.NumericValueOutOfRange, "value out of range")
@@ -327,7 +323,7 @@ func NewConst(t types.Type, d types.Datum, n int) (*Vec, error) {
 		v := &Vec{Kind: Str, N: n, One: true, Off: []int32{0, int32(len(s))}, Data: StringBytes(s)}
 		return v, nil
 	}
-	v := constNumber(KindOf(t), d)
+	v := constNumber(t.Form(), d)
 	if v == nil {
 		arr, err := types.ArrayOf1(t, d, 1)
 		if err != nil {

@@ -167,7 +167,7 @@ func (a *Arena) holds(p unsafe.Pointer) bool {
 func (a *Arena) Detach(v *Vec) *Vec {
 	out := *v
 	if a.holds(v.P) {
-		n := v.Stored() * v.Kind.width()
+		n := v.Stored() * v.Kind.Width()
 		a.m.Charge(int64(n))
 		b := make([]uint64, (n+7)/8)
 		dst := unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(b))), len(b)*8)

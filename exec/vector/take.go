@@ -57,7 +57,7 @@ func TakeVec(a *Arena, v *Vec, sel []int32, t types.Type) (*Vec, error) {
 		gather[int32](a, out, v, sel)
 	case I64, F64:
 		gather[int64](a, out, v, sel)
-	case kF12:
+	case F12:
 		gather[[12]byte](a, out, v, sel)
 	case F16:
 		gather[[16]byte](a, out, v, sel)
@@ -193,8 +193,8 @@ func (v *Vec) asArrow(dt arrow.DataType) (arrow.Array, error) {
 		return batch.FromSlice(dt, Values[int32](v), v.Valid), nil
 	case I64, F64:
 		return batch.FromSlice(dt, Values[int64](v), v.Valid), nil
-	case kF12, F16:
-		return batch.FromBytes(dt.(*arrow.FixedSizeBinaryType), unsafe.Slice((*byte)(v.P), v.N*v.Kind.width()), v.Valid, v.N), nil
+	case F12, F16:
+		return batch.FromBytes(dt.(*arrow.FixedSizeBinaryType), unsafe.Slice((*byte)(v.P), v.N*v.Kind.Width()), v.Valid, v.N), nil
 	case Arr:
 		return v.Arr, nil
 	}
@@ -212,7 +212,7 @@ func Scatter(a *Arena, n int, t types.Type, parts []Part) (*Vec, error) {
 	if len(parts) == 1 && len(parts[0].Rows) == n {
 		return parts[0].V, nil
 	}
-	k := KindOf(t)
+	k := t.Form()
 	valid := Alloc[byte](a, batch.BitmapBytes(n))
 	clear(valid)
 	total := 0
@@ -239,7 +239,7 @@ func Scatter(a *Arena, n int, t types.Type, parts []Part) (*Vec, error) {
 		scatterFixed[int32](a, out, parts)
 	case I64, F64:
 		scatterFixed[int64](a, out, parts)
-	case kF12:
+	case F12:
 		scatterFixed[[12]byte](a, out, parts)
 	case F16:
 		scatterFixed[[16]byte](a, out, parts)

@@ -13,83 +13,25 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// Kind is the representation of a vec's values.
-type Kind uint8
+// Kind is the representation of a vec's values: the form of its type, or a dictionary.
+type Kind = types.Form
 
 const (
-	Null Kind = iota // every row NULL, no values
-	Bool             // a byte a row, 0 or 1, of a NULL row any
-	I16              // int16 …
-	I32              // int4, date
-	I64              // int8, time, timestamps, fixed numerics
-	U32              // oid and its like
-	F32              //
-	F64              //
-	Str              // offsets and bytes
-	Dict             // int32 indices into Vec.Dict (a Str)
-	Bin              // bytea and variable numerics: offsets and bytes
-	kF12             // timetz
-	F16              // interval, uuid
-	Arr              // an Arrow array: lists, structs
+	Null = types.FormNull // every row NULL, no values
+	Bool = types.FormBool // a byte a row, 0 or 1, of a NULL row any
+	I16  = types.FormInt16
+	I32  = types.FormInt32
+	I64  = types.FormInt64
+	U32  = types.FormUint32
+	F32  = types.FormFloat32
+	F64  = types.FormFloat64
+	Str  = types.FormString // offsets and bytes
+	Dict = types.FormDict   // int32 indices into Vec.Dict (a Str)
+	Bin  = types.FormBinary // offsets and bytes
+	F12  = types.FormFixed12
+	F16  = types.FormFixed16
+	Arr  = types.FormNested // an Arrow array: lists, structs
 )
-
-// KindOf returns the kind that represents a type.
-func KindOf(t types.Type) Kind {
-	if t.IsArray() {
-		return Arr
-	}
-	switch t.OID {
-	case types.BoolOID:
-		return Bool
-	case types.Int2OID:
-		return I16
-	case types.Int4OID, types.DateOID:
-		return I32
-	case types.Int8OID, types.TimeOID, types.TimestampOID, types.TimestamptzOID, types.TIDOID:
-		return I64
-	case types.Float4OID:
-		return F32
-	case types.Float8OID:
-		return F64
-	case types.NumericOID:
-		if t.Prec > 0 {
-			return I64
-		}
-		return Bin
-	case types.ByteaOID:
-		return Bin
-	case types.TimetzOID:
-		return kF12
-	case types.IntervalOID, types.UUIDOID:
-		return F16
-	case types.VoidOID:
-		return Null
-	case types.RecordOID:
-		return Arr
-	}
-	if t.IsString() {
-		return Str
-	}
-	return U32
-}
-
-func (k Kind) width() int {
-	switch k {
-	case Bool:
-		return 1
-	case I16:
-		return 2
-	case I32, U32, F32, Dict:
-		return 4
-	case I64, F64:
-		return 8
-	case kF12:
-		return 12
-	case F16:
-		return 16
-	}
-	return 0
-}
 
 // Vec is a column of N rows. With One set, a single value (row 0) stands for all of them. Valid is an Arrow bitmap from bit 0 on, nil where no
 // row is NULL; it alone determines which rows are, whatever the bitmap of Arr says. A vec may alias the batch, the arena or the heap; it is not
@@ -167,7 +109,7 @@ func (v *Vec) FixedBytes(i int) []byte {
 	if v.One {
 		i = 0
 	}
-	w := v.Kind.width()
+	w := v.Kind.Width()
 	return unsafe.Slice((*byte)(unsafe.Add(v.P, i*w)), w)
 }
 
@@ -193,7 +135,7 @@ func FromArrow(a *Arena, arr arrow.Array) *Vec {
 	fixed := func(k Kind) *Vec {
 		v.Kind = k
 		if n > 0 {
-			v.P = unsafe.Pointer(unsafe.SliceData(bufs[1].Bytes()[o*k.width():]))
+			v.P = unsafe.Pointer(unsafe.SliceData(bufs[1].Bytes()[o*k.Width():]))
 		}
 		return v
 	}
@@ -221,7 +163,7 @@ func FromArrow(a *Arena, arr arrow.Array) *Vec {
 	case *array.FixedSizeBinary:
 		switch x.DataType().(*arrow.FixedSizeBinaryType).ByteWidth {
 		case 12:
-			return fixed(kF12)
+			return fixed(F12)
 		case 16:
 			return fixed(F16)
 		}
@@ -287,8 +229,8 @@ func (v *Vec) ToArrow(t types.Type) (arrow.Array, error) {
 		return batch.FromSlice(dt, Values[float32](v), v.Valid), nil
 	case F64:
 		return batch.FromSlice(dt, Values[float64](v), v.Valid), nil
-	case kF12, F16:
-		w := v.Kind.width()
+	case F12, F16:
+		w := v.Kind.Width()
 		return batch.FromBytes(dt.(*arrow.FixedSizeBinaryType), unsafe.Slice((*byte)(v.P), n*w), v.Valid, n), nil
 	case Str, Bin:
 		return batch.FromOffsets(dt, v.Off, v.Data, v.Valid), nil
@@ -377,7 +319,7 @@ func (v *Vec) Spread(a *Arena) *Vec {
 		}
 		out.Arr = arr
 	default:
-		w := v.Kind.width()
+		w := v.Kind.Width()
 		buf := Alloc[byte](a, n*w)
 		src := unsafe.Slice((*byte)(v.P), w)
 		copy(buf, src)

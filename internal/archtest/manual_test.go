@@ -18,7 +18,7 @@ func TestManualPackages(t *testing.T) {
 	for i := len(order) - 1; i >= 0; i-- {
 		l := order[i]
 		if l.packages == nil {
-			rows = append(rows, []string{"`" + l.layer + "`", "the binary and its commands: what joins the wire to the engine; the shell, the benchmarks, the demo"})
+			rows = append(rows, []string{"`" + l.layer + "`", "the binary and its commands: what joins the wire to the engine; the shell, the demo"})
 		}
 		for j := len(l.packages) - 1; j >= 0; j-- {
 			dir := strings.TrimSuffix(l.layer+"/"+l.packages[j], "/")

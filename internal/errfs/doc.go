@@ -10,4 +10,6 @@
 //	    check(fs.Reboot(rand))
 //	    if fs.Steps() < n { break }      the script has fewer steps
 //	}
+//
+// Tested by exec/store/crash_test.go, cluster/repl/crash_test.go.
 package errfs

@@ -292,18 +292,18 @@ func (f *FS) Open(path string) (io.ReadCloser, error) {
 func (f *FS) OpenDirect(path string) (io.ReadCloser, error) { return f.Open(path) }
 
 // Map implements disk.FS.
-func (f *FS) Map(path string) ([]byte, func(), error) {
+func (f *FS) Map(path string) (*disk.Mapping, error) {
 	x, err := f.get("map", path)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	if len(x.data) == 0 {
-		return nil, func() {}, nil
+	m := &disk.Mapping{Unmap: func() {}}
+	if len(x.data) > 0 {
+		words := make([]uint64, (len(x.data)+7)/8) // for 8-byte alignment
+		m.Data = unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(words))), len(x.data))
+		copy(m.Data, x.data)
 	}
-	words := make([]uint64, (len(x.data)+7)/8) // for 8-byte alignment
-	data := unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(words))), len(x.data))
-	copy(data, x.data)
-	return data, func() {}, nil
+	return m, nil
 }
 
 // Stat implements disk.FS.

@@ -7,4 +7,6 @@
 //
 // After each run all accounts are at zero, the spill directory is gone and no goroutine
 // is left. Every operator must have a case.
+//
+// Tested by exec/op, exec/exchange, exec/kernel.
 package optest

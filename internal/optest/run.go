@@ -51,12 +51,16 @@ func Run(t *testing.T, c Case) {
 	if threads == nil {
 		threads = []int{1, 4}
 	}
+	forms := []Form{{Size: 8192}, {Size: 3, Dict: true}, {Size: 8192, Sel: true, Dict: true}, {Size: 100, Dict: true, Mix: true}, {Size: 1, Sel: true}}
+	if testing.Short() {
+		threads, forms = threads[len(threads)-1:], forms[2:4]
+	}
 	rows := 0
 	for _, in := range c.Inputs {
 		rows += len(in.Rows)
 	}
 	for _, l := range threads {
-		for _, f := range []Form{{Size: 8192}, {Size: 3, Dict: true}, {Size: 8192, Sel: true, Dict: true}, {Size: 100, Dict: true, Mix: true}, {Size: 1, Sel: true}} {
+		for _, f := range forms {
 			if f.Size < 100 && rows > 5000 {
 				continue
 			}

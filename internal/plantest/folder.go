@@ -44,27 +44,27 @@ func castDatum(v types.Datum, from, to types.Type) (types.Datum, error) {
 	if v == nil {
 		return nil, nil
 	}
-	switch to.OID {
-	case types.NumericOID:
+	switch to.Class() {
+	case types.ClassNumeric:
 		switch x := v.(type) {
 		case number.Decimal:
 			return types.ApplyMod(to, x, true)
 		case int64:
 			return number.DecimalFromInt64(x, 0), nil
 		}
-	case types.Float8OID:
+	case types.ClassFloat:
 		switch x := v.(type) {
 		case number.Decimal:
 			return x.Float64(), nil
 		case int64:
 			return float64(x), nil
 		}
-	case types.TimestampOID:
+	case types.ClassTimestamp:
 		if d, ok := v.(int64); ok && from.OID == types.DateOID {
 			return d * microsPerDay, nil
 		}
 	}
-	if to.OID == from.OID || isInt(from) && isInt(to) || from.IsString() && to.IsString() {
+	if to.OID == from.OID || from.IsInteger() && to.IsInteger() || from.IsString() && to.IsString() {
 		return v, nil
 	}
 	return nil, errNotConstant
@@ -156,7 +156,3 @@ func floorDiv(a, b int) int {
 }
 
 const microsPerDay = 24 * 3600 * 1_000_000
-
-func isInt(t types.Type) bool {
-	return t.OID == types.Int2OID || t.OID == types.Int4OID || t.OID == types.Int8OID
-}

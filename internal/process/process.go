@@ -14,12 +14,20 @@ import (
 )
 
 // Build builds the program in a directory, with extra flags of go build, and returns
-// its path. It may be called in any package of the module.
+// its path. It may be called in any package of the module, and of the modules beside it.
 func Build(dir string, flags ...string) (string, error) {
-	path := filepath.Join(dir, "tributary")
-	args := append([]string{"build", "-o", path}, flags...)
-	out, err := exec.Command("go", append(args, "github.com/tributarydb/tributary/cmd/tributary")...).CombinedOutput()
+	const module = "github.com/tributarydb/tributary"
+	path, err := filepath.Abs(filepath.Join(dir, "tributary"))
 	if err != nil {
+		return "", err
+	}
+	root, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", module).Output()
+	if err != nil {
+		return "", fmt.Errorf("the module %s: %w", module, err)
+	}
+	build := exec.Command("go", append(append([]string{"build", "-o", path}, flags...), "./cmd/tributary")...)
+	build.Dir = strings.TrimSpace(string(root))
+	if out, err := build.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("%w: %s", err, out)
 	}
 	return path, nil

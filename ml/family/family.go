@@ -274,8 +274,7 @@ func ByTarget(r *Request, p Plan) (*Plan, error) {
 	case Classification:
 		return Classify(r, p)
 	}
-	switch r.Target.Type.OID {
-	case types.Float4OID, types.Float8OID, types.NumericOID:
+	if t := r.Target.Type; t.IsNumber() && !t.IsInteger() {
 		return Regress(r, p)
 	}
 	return Classify(r, p)

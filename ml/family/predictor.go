@@ -23,15 +23,15 @@ type Predictor interface {
 	Bytes() int64
 }
 
-// Busy is a Predictor that needs memory while it scores.
-type Busy interface {
+// ScratchPredictor is a Predictor that needs memory while it scores.
+type ScratchPredictor interface {
 	// Scratch returns the memory that each goroutine needs, besides the scores.
 	Scratch() int64
 }
 
 // Scratch returns what a predictor needs on each goroutine.
 func Scratch(p Predictor) int64 {
-	if b, ok := p.(Busy); ok {
+	if b, ok := p.(ScratchPredictor); ok {
 		return b.Scratch()
 	}
 	return 0

@@ -58,7 +58,7 @@ func (m *Model) Part(target int) *Model {
 	if out.Fitted.Keys != nil {
 		out.Task = family.Classification
 	}
-	out.Outputs, out.Predictor = m.Outputs[target+1:target+2], m.Predictor.(family.Divided).Part(target)
+	out.Outputs, out.Predictor = m.Outputs[target+1:target+2], m.Predictor.(family.TargetsPredictor).Part(target)
 	return &out
 }
 

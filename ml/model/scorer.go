@@ -196,10 +196,10 @@ func newClassArray(t types.Type, keys []string) (classArray, error) {
 
 func (c *classArray) make(idx []int32) arrow.Array {
 	n := len(idx)
-	switch {
+	switch form := c.t.Form(); {
 	case c.dict != nil:
 		return batch.FromIndices(types.DictArrow, idx, nil, c.dict)
-	case c.t.OID == types.BoolOID:
+	case form == types.FormBool:
 		bits := make([]byte, batch.BitmapBytes(n))
 		for i, k := range idx {
 			if c.i64[k] != 0 {
@@ -207,15 +207,15 @@ func (c *classArray) make(idx []int32) arrow.Array {
 			}
 		}
 		return batch.FromBits(bits, nil, n)
-	case c.t.OID == types.Int2OID:
+	case form == types.FormInt16:
 		return pick[int16](c, idx)
-	case c.t.OID == types.Int4OID:
+	case form == types.FormInt32:
 		return pick[int32](c, idx)
-	case c.t.OID == types.Int8OID || c.t.IsFixed():
+	case form == types.FormInt64:
 		return pick[int64](c, idx)
-	case c.t.OID == types.Float4OID:
+	case form == types.FormFloat32:
 		return pick[float32](c, idx)
-	case c.t.OID == types.Float8OID:
+	case form == types.FormFloat64:
 		return pick[float64](c, idx)
 	}
 	offsets := make([]int32, n+1)
@@ -230,14 +230,15 @@ func (c *classArray) make(idx []int32) arrow.Array {
 // ofTwo returns the column of the numbers that Scores.Classes would choose, without the
 // class indexes; nil where the classes are not numbers.
 func (c *classArray) ofTwo(s *family.Scores, a *vector.Arena) arrow.Array {
-	switch {
-	case c.dict != nil || c.t.OID == types.BoolOID:
+	if c.dict != nil {
 		return nil
-	case c.t.OID == types.Int2OID:
+	}
+	switch c.t.Form() {
+	case types.FormInt16:
 		return pickTwo[int16](c, s, a)
-	case c.t.OID == types.Int4OID:
+	case types.FormInt32:
 		return pickTwo[int32](c, s, a)
-	case c.t.OID == types.Int8OID || c.t.IsFixed():
+	case types.FormInt64:
 		return pickTwo[int64](c, s, a)
 	}
 	return nil

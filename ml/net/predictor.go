@@ -80,7 +80,7 @@ func (p *predictor) Bytes() int64 {
 	return 4*int64(len(p.params)) + 1024
 }
 
-// Scratch implements family.Busy.
+// Scratch implements family.ScratchPredictor.
 func (p *predictor) Scratch() int64 { return newFeed(p.net, p.f.self).bytes() }
 
 // Score implements family.Predictor.

@@ -185,7 +185,7 @@ func (survival) Merge(_ uint8, left, right family.Message) (family.Message, erro
 		}
 	case *concordanceRows:
 		if b, ok := right.(*concordanceRows); ok {
-			a.c.Merge(&b.c)
+			a.rows = append(a.rows, b.rows...)
 			return a, nil
 		}
 	}

@@ -229,7 +229,7 @@ func (d *survivalDriver) Tell(m family.Message) error {
 		}
 		return d.evaluated(s.loss, s.weight, p.grad)
 	case *concordanceRows:
-		if c, ok := p.c.Value(); ok {
+		if c, ok := pairs.Concordance(p.rows); ok {
 			s.concordance = c
 		}
 		s.state.Done = true

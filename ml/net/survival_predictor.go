@@ -46,7 +46,7 @@ func (p *survivalPredictor) Bytes() int64 {
 	return 4*int64(len(p.params)) + 8*int64(len(p.times)+len(p.base)) + 1024
 }
 
-// Scratch implements family.Busy.
+// Scratch implements family.ScratchPredictor.
 func (p *survivalPredictor) Scratch() int64 { return newFeed(p.net, false).bytes() }
 
 // each calls f with the net's output for each row.

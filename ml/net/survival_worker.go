@@ -10,7 +10,6 @@ import (
 	"github.com/tributarydb/tributary/ml/block"
 	"github.com/tributarydb/tributary/ml/canon"
 	"github.com/tributarydb/tributary/ml/family"
-	"github.com/tributarydb/tributary/ml/metric"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
@@ -66,13 +65,27 @@ func (s *slopes) merge(o *slopes) *slopes {
 	return s
 }
 
-// concordanceRows is a partial of opPairs.
-type concordanceRows struct{ c metric.Concordance }
+// concordanceRows is a partial of opPairs: all rows, since the index is exact.
+type concordanceRows struct{ rows []pairs.WeightedSurvival }
 
 // Encode implements family.Message.
-func (p *concordanceRows) Encode(e *canon.E) { p.c.Encode(e) }
+func (p *concordanceRows) Encode(e *canon.E) {
+	e.U32(uint32(len(p.rows)))
+	for _, r := range p.rows {
+		e.F64(r.Time)
+		e.Bool(r.Event)
+		e.F64(r.Risk)
+		e.F64(r.Weight)
+	}
+}
 
-func decodePairs(d *canon.D) *concordanceRows { return &concordanceRows{*metric.DecodeConcordance(d)} }
+func decodePairs(d *canon.D) *concordanceRows {
+	p := &concordanceRows{}
+	for range d.Count(25) {
+		p.rows = append(p.rows, pairs.WeightedSurvival{Time: d.F64(), Event: d.Bool(), Risk: d.F64(), Weight: d.F64()})
+	}
+	return p
+}
 
 // survivalWorker implements family.Worker; it has no state.
 type survivalWorker struct {
@@ -230,8 +243,8 @@ func (p *survivalPass) Add(ctx context.Context, r family.Rows, b *block.Block) e
 			p.addRisks(z, y, w)
 		case opPairs:
 			for i := range n {
-				if hash(p.seed, uint64(r.Leaf), uint64(from+i))%max(p.r.every, 1) == 0 {
-					p.pairs.c.Add(pairs.WeightedSurvival{Time: math.Abs(y[i]), Event: !math.Signbit(y[i]), Risk: riskOf(z.sample(i, nil), p.w.hazard), Weight: w[i]})
+				if w[i] != 0 && hash(p.seed, uint64(r.Leaf), uint64(from+i))%max(p.r.every, 1) == 0 {
+					p.pairs.rows = append(p.pairs.rows, pairs.WeightedSurvival{Time: math.Abs(y[i]), Event: !math.Signbit(y[i]), Risk: riskOf(z.sample(i, nil), p.w.hazard), Weight: w[i]})
 				}
 			}
 		default:

@@ -1,25 +1,49 @@
 package train
 
 import (
+	"cmp"
 	"context"
 	"math"
-	"strconv"
 	"sync"
 
+	"github.com/tributarydb/tributary/exec/kernel/exact"
+	"github.com/tributarydb/tributary/exec/metric"
 	"github.com/tributarydb/tributary/ml/block"
 	"github.com/tributarydb/tributary/ml/canon"
 	"github.com/tributarydb/tributary/ml/family"
-	"github.com/tributarydb/tributary/ml/metric"
 )
 
 // evaluation has the states of all metrics that apply to the task.
 type evaluation struct {
 	classes   bool
-	ofClasses int            // how many classes the model has; 0 before the first rows
-	matrix    *metric.Matrix // over the classes' numbers
-	loss      *metric.LogLoss
-	rank      *metric.Ranking // of two classes
-	reg       *metric.Regression
+	ofClasses int // how many classes the model has; 0 before the first rows
+	matrix    metric.Matrix
+	loss      metric.LogLoss
+	rank      metric.Ranking // of two classes
+	reg       metric.Regression
+	scratch   exact.ErrorsScratch
+}
+
+// state is what all states of metrics have.
+type state interface {
+	Append(dst []byte) []byte
+	Decode(b []byte) bool
+}
+
+func (m *evaluation) states() [4]state { return [4]state{&m.matrix, &m.loss, &m.rank, &m.reg} }
+
+// cutsMessage is a partial of a cutsTask.
+type cutsMessage struct{ metric.Cuts }
+
+// Encode implements family.Message.
+func (m *cutsMessage) Encode(e *canon.E) { e.Bytes(m.Append(nil)) }
+
+func decodeCuts(d *canon.D) *cutsMessage {
+	m := &cutsMessage{}
+	if !m.Decode(d.Bytes()) {
+		d.Fail()
+	}
+	return m
 }
 
 // evaluatePass evaluates a model on the leaves that one goroutine takes.
@@ -40,8 +64,7 @@ func (t *evaluateTask) begin(w *Worker, p *Part) (err error) {
 	}
 	p.whole = true
 	p.work = func() (taskPass, error) {
-		m := &evaluation{classes: w.job.planOf(t.target).Target == family.ClassTarget, matrix: metric.NewMatrix(), loss: &metric.LogLoss{},
-			rank: &metric.Ranking{}, reg: &metric.Regression{}}
+		m := &evaluation{classes: w.job.planOf(t.target).Target == family.ClassTarget}
 		h := &evaluatePass{w: w, t: t, m: m}
 		if t.coarse {
 			h.bins = metric.NewBins(t.cuts, grid)
@@ -58,7 +81,7 @@ func (h *evaluatePass) do(ctx context.Context, it *item) (family.Message, error)
 
 func (h *evaluatePass) rest() family.Message {
 	if h.bins != nil {
-		h.m.rank = h.bins.Ranking()
+		h.m.rank = *h.bins.Ranking()
 	}
 	return h.m
 }
@@ -67,7 +90,7 @@ func (h *evaluatePass) rest() family.Message {
 type cutsPass struct {
 	w    *Worker
 	t    *evaluateTask
-	cuts metric.Cuts
+	cuts cutsMessage
 }
 
 // begin implements body.
@@ -185,12 +208,12 @@ func (h *evaluatePass) block(b *block.Block, rows family.Rows) {
 		r = t.predictor.Score(b)
 	}
 	if !m.classes && unit(b, weights) {
-		m.reg.AddAll(truth, r.Value[:len(truth)])
+		m.reg.AddAll(truth, r.Value[:len(truth)], &m.scratch)
 		return
 	}
 	if !m.classes {
 		for i, v := range r.Value {
-			m.reg.Add(truth[i], v, weights[i])
+			m.reg.AddWeighted(truth[i], v, weights[i])
 		}
 		return
 	}
@@ -237,7 +260,7 @@ func (m *evaluation) values(v family.Valuer, b *block.Block) (ok bool) {
 			return false
 		}
 		n := min(len(chunk), b.Rows-from)
-		m.reg.AddAll(b.Y[from:from+n], chunk[:n])
+		m.reg.AddAll(b.Y[from:from+n], chunk[:n], &m.scratch)
 	}
 	return true
 }
@@ -288,61 +311,53 @@ func (m *evaluation) count(cells []float64, k int) {
 	for y := range k {
 		for c := range k {
 			if w := cells[y*k+c]; w != 0 {
-				m.matrix.Add(classNumber(y), classNumber(c), w)
+				m.matrix.Add(uint32(y), uint32(c), w)
 			}
 		}
 	}
 }
 
-// classNumber returns a name of a class in a matrix, such that names sort as numbers.
-func classNumber(k int) string {
-	s := strconv.Itoa(k)
-	return "0000"[min(len(s), 4):] + s
-}
-
 func (m *evaluation) merge(o *evaluation) {
 	m.ofClasses = max(m.ofClasses, o.ofClasses)
-	m.matrix.Merge(o.matrix)
-	m.loss.Merge(o.loss)
-	m.rank.Merge(o.rank)
-	m.reg.Merge(o.reg)
+	m.matrix.Merge(&o.matrix)
+	m.loss.Merge(&o.loss)
+	m.rank.Merge(&o.rank)
+	m.reg.Merge(&o.reg)
 }
 
 // Encode implements family.Message.
 func (m *evaluation) Encode(e *canon.E) {
 	e.Bool(m.classes)
 	e.Int(m.ofClasses)
-	m.matrix.Encode(e)
-	m.loss.Encode(e)
-	m.rank.Encode(e)
-	m.reg.Encode(e)
+	for _, s := range m.states() {
+		e.Bytes(s.Append(nil))
+	}
 }
 
 func decodeEvaluation(d *canon.D) *evaluation {
-	return &evaluation{classes: d.Bool(), ofClasses: d.Int(), matrix: metric.DecodeMatrix(d), loss: metric.DecodeLogLoss(d), rank: metric.DecodeRanking(d), reg: metric.DecodeRegression(d)}
+	m := &evaluation{classes: d.Bool(), ofClasses: d.Int()}
+	for _, s := range m.states() {
+		if !s.Decode(d.Bytes()) {
+			d.Fail()
+		}
+	}
+	return m
 }
 
 // list returns the metrics in the order in which they are shown.
 func (m *evaluation) list() (out []family.Metric) {
 	if !m.classes {
-		r := m.reg
-		return []family.Metric{{Name: "mean_absolute_error", Value: r.MAE()}, {Name: "mean_squared_error", Value: r.MSE()},
-			{Name: "root_mean_squared_error", Value: r.RMSE()}, {Name: "r2_score", Value: r.R2()}}
-	}
-	order := func(a, b string) int {
-		if a == b {
-			return 0
-		} else if a < b {
-			return -1
+		for _, name := range []string{"mean_absolute_error", "mean_squared_error", "root_mean_squared_error", "r2_score"} {
+			out = append(out, family.Metric{Name: name, Value: m.reg.Metric(name)})
 		}
-		return 1
+		return out
 	}
-	positive := ""
+	s := m.matrix.Scores(cmp.Compare[uint32])
+	of := s.Macro
 	if m.ofClasses == 2 {
-		positive = classNumber(1)
+		of = s.Of[1] // the positive class, though it may be in no row
 	}
-	s := m.matrix.Scores(order, positive)
-	out = []family.Metric{{Name: "accuracy", Value: s.Accuracy}, {Name: "precision", Value: s.Precision}, {Name: "recall", Value: s.Recall}, {Name: "f1_score", Value: s.F1}, {Name: "log_loss", Value: m.loss.Mean()}}
+	out = []family.Metric{{Name: "accuracy", Value: s.Accuracy}, {Name: "precision", Value: of[0]}, {Name: "recall", Value: of[1]}, {Name: "f1_score", Value: of[2]}, {Name: "log_loss", Value: m.loss.Mean()}}
 	if auc, ok := m.rank.AUC(); ok {
 		out = append(out, family.Metric{Name: "roc_auc", Value: auc})
 	}

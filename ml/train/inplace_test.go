@@ -104,6 +104,9 @@ func TestRowsTakenIn(t *testing.T) {
 		{"kmeans", types.Float8, 1, true, []any{"n_clusters", int64(3), "max_iterations", int64(3)}, true},
 	} {
 		for _, narrow := range []bool{true, false} {
+			if testing.Short() && narrow != c.nulls {
+				continue
+			}
 			t.Run(fmt.Sprint(c.algorithm, narrow, c.nulls, c.cats), func(t *testing.T) {
 				t.Parallel()
 				tb := numbers(32000, c.copies, c.nulls, c.label, narrow)

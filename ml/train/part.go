@@ -262,7 +262,7 @@ func (h *stepPass) add(ctx context.Context, r family.Rows) error {
 		return err
 	}
 	defer release()
-	if a, ok := h.step.Body.(family.Aimed); ok {
+	if a, ok := h.step.Body.(family.TargetStep); ok {
 		var free func()
 		if b, free, err = h.by.aim(b, a.Target(), h.w.blocks); err != nil {
 			return err

@@ -14,7 +14,6 @@ import (
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/feature"
 	"github.com/tributarydb/tributary/ml/holdout"
-	"github.com/tributarydb/tributary/ml/metric"
 	"github.com/tributarydb/tributary/ml/model"
 	"github.com/tributarydb/tributary/ml/rows"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -422,7 +421,7 @@ func (r *runner) cuts(ctx context.Context, t *evaluateTask) error {
 	if err != nil {
 		return err
 	}
-	c, err := as[*metric.Cuts](m)
+	c, err := as[*cutsMessage](m)
 	if err != nil {
 		return err
 	}
@@ -459,7 +458,7 @@ func (r *runner) evaluate(ctx context.Context, p family.Predictor) (out []family
 	for k, name := range r.job.Targets() {
 		t := &evaluateTask{target: k, held: r.Held > 0, classWeights: r.cw, unit: weightUnit(r.Weight.Value()), predictor: p}
 		if r.job.targets != nil {
-			t.predictor = p.(family.Divided).Part(k)
+			t.predictor = p.(family.TargetsPredictor).Part(k)
 		}
 		if err := r.cuts(ctx, t); err != nil {
 			return nil, err

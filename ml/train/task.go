@@ -4,12 +4,12 @@ import (
 	"context"
 	"slices"
 
+	"github.com/tributarydb/tributary/exec/metric"
 	"github.com/tributarydb/tributary/ml/block"
 	"github.com/tributarydb/tributary/ml/canon"
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/feature"
 	"github.com/tributarydb/tributary/ml/holdout"
-	"github.com/tributarydb/tributary/ml/metric"
 	"github.com/tributarydb/tributary/ml/optim"
 	"github.com/tributarydb/tributary/ml/rows"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -372,17 +372,17 @@ type cutsTask struct{ *evaluateTask }
 
 func (t *cutsTask) kind() uint8 { return kindCuts }
 
-func (t *cutsTask) decode(_ *Job, d *canon.D) family.Message { return metric.DecodeCuts(d) }
+func (t *cutsTask) decode(_ *Job, d *canon.D) family.Message { return decodeCuts(d) }
 
 func (t *cutsTask) merge(_ *Job, left, right family.Message) (family.Message, error) {
-	a, err := as[*metric.Cuts](left)
+	a, err := as[*cutsMessage](left)
 	if err != nil {
 		return nil, err
 	}
-	b, err := as[*metric.Cuts](right)
+	b, err := as[*cutsMessage](right)
 	if err != nil {
 		return nil, err
 	}
-	a.Merge(b)
+	a.Merge(&b.Cuts)
 	return a, nil
 }

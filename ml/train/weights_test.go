@@ -6,8 +6,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/tributarydb/tributary/exec/metric"
 	"github.com/tributarydb/tributary/ml/family"
-	"github.com/tributarydb/tributary/ml/metric"
 	"github.com/tributarydb/tributary/ml/model"
 	"github.com/tributarydb/tributary/ml/record"
 	"github.com/tributarydb/tributary/sql/types"

@@ -12,11 +12,11 @@ import (
 	"time"
 
 	"github.com/tributarydb/tributary/exec/kernel/f64"
+	"github.com/tributarydb/tributary/exec/metric"
 	"github.com/tributarydb/tributary/ml/block"
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/family/familytest"
 	"github.com/tributarydb/tributary/ml/feature"
-	"github.com/tributarydb/tributary/ml/metric"
 	"github.com/tributarydb/tributary/ml/record"
 	"github.com/tributarydb/tributary/sql/types"
 )

@@ -218,10 +218,4 @@ func checkMonotone(r *family.Request) error {
 	return nil
 }
 
-func isOrdered(t types.Type) bool {
-	switch t.OID {
-	case types.Int2OID, types.Int4OID, types.Int8OID, types.Float4OID, types.Float8OID, types.NumericOID:
-		return true
-	}
-	return false
-}
+func isOrdered(t types.Type) bool { return t.IsNumber() }

@@ -27,11 +27,11 @@ type dmlBinder struct {
 	target *scope.Item
 	view   *viewTarget // what the statement names, where that is a view
 	read   int         // the target's use for reading, 0 while there is none
-	// existing is the scan of the rows that ON CONFLICT finds, where the source has it.
+	// existing is the scan of the conflicting rows of ON CONFLICT, if the source contains one; otherwise nil.
 	existing *plan.Scan
-	// updates says that it is an INSERT with ON CONFLICT DO UPDATE.
+	// updates is true for INSERT … ON CONFLICT DO UPDATE.
 	updates bool
-	// xmax stands for that column of its rows in RETURNING, until the source has it.
+	// xmax is a placeholder for the column xmax in RETURNING, until the source computes it.
 	xmax    plan.Column
 	updated expr.Expr
 }
@@ -153,8 +153,8 @@ func (w *dmlBinder) scanTarget() (plan.Node, error) {
 	return scan, nil
 }
 
-// readUse returns the use of the target for the old row's columns that the statement reads. It is
-// the target's own: the same table may be read elsewhere in the statement too.
+// readUse returns the use that records which columns of the old row the statement reads. It belongs to the
+// target alone, since the statement may also read the same table elsewhere.
 func (w *dmlBinder) readUse() int {
 	if w.read == 0 {
 		w.read = w.b.OwnUse(w.named(), 'r')
@@ -162,8 +162,7 @@ func (w *dmlBinder) readUse() int {
 	return w.read
 }
 
-// dropUnread removes the privilege to read the target from the needed ones if nothing reads it,
-// also for a view.
+// dropUnread removes the privilege to read the target (or the view written through) if nothing reads it.
 func (w *dmlBinder) dropUnread() {
 	uses := w.b.Stmt.Uses
 	if w.read > 0 && len(uses[w.read-1].Columns) > 0 {
@@ -220,9 +219,8 @@ func (w *dmlBinder) over(name string, es []expr.Expr, use int) *scope.Item {
 	return r
 }
 
-// fresh adds to a row that the statement writes its system columns: the xmin that it will have, no
-// ctid before the commit. With ON CONFLICT DO UPDATE, xmax tells updated rows from new ones
-// (tellUpdated).
+// fresh adds the system columns to a row that the statement writes: its future xmin, but no ctid, which is
+// unknown before the commit. With ON CONFLICT DO UPDATE, xmax tells updated rows from new ones (tellUpdated).
 func (w *dmlBinder) fresh(r *scope.Item) *scope.Item {
 	if w.view == nil {
 		r.System = append(append(r.System, scope.Column{Name: "ctid", System: true},
@@ -416,9 +414,8 @@ func (w *dmlBinder) returning(list []ast.Node, target *scope.Item, others []*sco
 	return nil
 }
 
-// noteColumns records which columns a privilege is needed for: those of the
-// relation that the statement names, and where that is a view also those behind
-// them, as the view reads its table.
+// noteColumns records for which columns a privilege is needed: those of the relation that the statement
+// names. If that is a view, also the columns of its table, for the view's owner.
 func (w *dmlBinder) noteColumns(priv byte, at []int) {
 	use := w.b.TableUse(w.named(), priv)
 	for vt := w.view; vt != nil; vt = vt.below {

@@ -14,19 +14,19 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// ForeignAction is the action of a foreign key on the rows that refer to keys which were changed or
-// deleted: they are deleted, or some of their columns are set.
+// ForeignAction is the action of a foreign key on rows that refer to changed or deleted keys: the rows are
+// deleted, or some of their columns are set.
 type ForeignAction struct {
 	Table  *catalog.Relation // that refers
 	Schema string            // its schema's name
 	Key    *catalog.Constraint
-	// Old are the types of the old keys, New those of the new ones; nil where they are deleted.
+	// Old are the types of the old keys. New are those of the new keys, nil if the keys are deleted.
 	Old, New []types.Type
-	// Set are the columns that are set, nil to delete the rows; To is to what, as in
+	// Set are the columns to set; nil means that the rows are deleted. To says to what they are set, as in
 	// Constraint.OnUpdate.
 	Set []int16
 	To  byte
-	// Buffer is where the plan reads the keys, columns of Old and then of New.
+	// Buffer is the buffer from which the plan reads the keys: the columns of Old, then those of New.
 	Buffer int
 }
 

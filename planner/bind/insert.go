@@ -1,6 +1,8 @@
 package bind
 
 import (
+	"slices"
+
 	"github.com/multigres/multigres/go/common/parser/ast"
 
 	"github.com/tributarydb/tributary/planner/bind/query"
@@ -54,24 +56,8 @@ func (w *dmlBinder) insert(n *ast.InsertStmt) error {
 		}
 		node = r.Node
 	}
-	for i := range w.live {
-		c := &w.live[i]
-		if vals[i] == nil && c.Generated == "" {
-			if vals[i], err = w.defaultOf(c); err != nil {
-				return err
-			}
-		}
-		if c.Generated != "" {
-			vals[i] = nil
-		}
-	}
-	if cols == nil {
-		w.noteColumns('a', nil)
-	} else {
-		w.noteColumns('a', cols)
-	}
 	w.updates = n.OnConflictClause != nil && n.OnConflictClause.Action == ast.ONCONFLICT_UPDATE
-	if w.d.Source, err = w.newRow(node, vals, false); err != nil {
+	if err := w.inserted(node, cols, vals); err != nil {
 		return err
 	}
 	use := 0
@@ -83,7 +69,8 @@ func (w *dmlBinder) insert(n *ast.InsertStmt) error {
 		return err
 	}
 	if w.view != nil {
-		// The privileges for what the view reads are needed, though its conditions are not checked for a new row.
+		// The statement needs the privileges for what the view reads, although the view's conditions are not
+		// checked for a new row.
 		if _, err := w.viewConds(w.view, w.valueCols()); err != nil {
 			return err
 		}
@@ -96,6 +83,47 @@ func (w *dmlBinder) insert(n *ast.InsertStmt) error {
 	err = w.returning(typing.Items(n.ReturningList), w.fresh(row), nil)
 	w.dropUnread()
 	return err
+}
+
+// inserted completes new rows of which node gives values of some columns: with defaults, and with
+// generated columns.
+func (w *dmlBinder) inserted(node plan.Node, cols []int, vals []expr.Expr) (err error) {
+	for i := range w.live {
+		c := &w.live[i]
+		if vals[i] == nil && c.Generated == "" {
+			if vals[i], err = w.defaultOf(c); err != nil {
+				return err
+			}
+		}
+		if c.Generated != "" {
+			vals[i] = nil
+		}
+	}
+	w.noteColumns('a', cols)
+	w.d.Source, err = w.newRow(node, vals, false)
+	return err
+}
+
+// CopyBuffer is the buffer out of which COPY's plan reads the rows.
+const CopyBuffer = 1 << 20
+
+// Copied binds COPY into columns of a table as an INSERT of the rows of CopyBuffer, which has these
+// columns.
+func Copied(s *Session, rel *catalog.Relation, cols []catalog.Column) (*plan.DML, error) {
+	b := newBinder(s)
+	w := &dmlBinder{sc: (&scope.Scope{Binder: b}).Child(scope.Place{Name: "COPY"}), b: b, table: rel, live: rel.Live(),
+		d: &plan.DML{Kind: plan.InsertRows, Table: rel}, name: &ast.RangeVar{RelName: rel.Name}}
+	in := &plan.Buffer{ID: CopyBuffer, Name: "copied"}
+	var at []int
+	vals := make([]expr.Expr, len(w.live))
+	for _, c := range cols {
+		i := slices.IndexFunc(w.live, func(l catalog.Column) bool { return l.Num == c.Num })
+		nc := b.NewCol(w.sc.Level, c.Name, c.Type)
+		in.Cols, at, vals[i] = append(in.Cols, nc), append(at, i), scope.Col(nc)
+	}
+	err := w.inserted(in, at, vals)
+	w.d.Tables, w.d.NextCol = b.Stmt.Tables(), b.Stmt.Next
+	return w.d, err
 }
 
 // insertColumns resolves the column list; without one, all columns in order.
@@ -149,8 +177,8 @@ func (w *dmlBinder) fitColumns(cols []int, n int, stmt *ast.InsertStmt, pos typi
 	return cols[:n], nil
 }
 
-// given checks that a column may be given a value; keep is false where OVERRIDING USER VALUE drops
-// it.
+// given checks that a value may be given for a column; keep is false if OVERRIDING USER VALUE discards the
+// value.
 func (w *dmlBinder) given(c *catalog.Column, o ast.OverridingKind) (keep bool, err error) {
 	switch {
 	case c.Generated != "":

@@ -118,7 +118,7 @@ func (w *dmlBinder) merge(n *ast.MergeStmt) error {
 	if w.d.Source, err = w.newRow(node, vals, true); err != nil {
 		return err
 	}
-	// A deleted row makes no new one to be checked.
+	// A deleted row has no new row to check.
 	writes, err := b.Operator("<>", ac, typing.IntLit(3), typing.Position{})
 	if err != nil {
 		return err
@@ -141,8 +141,7 @@ func (w *dmlBinder) extend(node plan.Node, name string, e expr.Expr) (plan.Node,
 	return p, scope.Col(c)
 }
 
-// whens binds the WHEN clauses: both sides are visible where a row matched, the source alone where
-// it did not.
+// whens binds the WHEN clauses. In WHEN MATCHED both sides are visible, in WHEN NOT MATCHED only the source.
 func (w *dmlBinder) whens(n *ast.MergeStmt, both, source *scope.Scope) ([]mergeWhen, error) {
 	b := w.b
 	var out []mergeWhen

@@ -155,8 +155,8 @@ func (w *dmlBinder) overSource(e expr.Expr) (expr.Expr, error) {
 	return out, bad
 }
 
-// joinExisting left-joins the source with the rows of the table that have the proposed rows' keys,
-// for what subqueries read of them: who carries out the statement finds them once more.
+// joinExisting left-joins the source with the table's rows that have the proposed rows' keys, since
+// subqueries read columns of them. When the statement is carried out, these rows are looked up again.
 func (w *dmlBinder) joinExisting() (*plan.Scan, error) {
 	if w.existing != nil {
 		return w.existing, nil
@@ -247,8 +247,8 @@ func (w *dmlBinder) sameKey(k *catalog.Constraint, a, b []expr.Expr) (on []expr.
 	return on, nil
 }
 
-// setInSource moves what DO UPDATE gives columns, and its condition, into the source, where more than
-// one expression may read it though it is computed once.
+// setInSource moves the new values of DO UPDATE, and its condition, into the source. There they are computed
+// once, even if several expressions read them.
 func (w *dmlBinder) setInSource() error {
 	c := w.d.OnConflict
 	scan, err := w.joinExisting()
@@ -285,9 +285,9 @@ func rowIDOf(scan *plan.Scan) *expr.Col {
 	return &expr.Col{ID: scan.RowID, Typ: types.Int8, Name: "rowid"}
 }
 
-// writtenRow adds to the source the row that DO UPDATE writes or inserts, for the subqueries of
-// RETURNING, and returns its columns by those of the proposed row; they are NULL where it does
-// neither.
+// writtenRow adds to the source the row that is inserted or updated, for the subqueries of RETURNING. It
+// returns this row's columns by the columns of the proposed row; they are NULL if the row is neither inserted
+// nor updated.
 func (w *dmlBinder) writtenRow() (map[expr.ColID]expr.Expr, error) {
 	if err := w.setInSource(); err != nil {
 		return nil, err
@@ -310,8 +310,8 @@ func (w *dmlBinder) writtenRow() (map[expr.ColID]expr.Expr, error) {
 	return to, nil
 }
 
-// tellUpdated replaces xmax in an expression of RETURNING: in PostgreSQL it is 0 in rows that were
-// inserted, and in updated ones this transaction, which locked them first. Clients tell them apart by it.
+// tellUpdated replaces xmax in an expression of RETURNING. In PostgreSQL xmax is 0 for an inserted row, and
+// this transaction for an updated one, which it has locked. Clients use that to distinguish them.
 func (w *dmlBinder) tellUpdated(e expr.Expr) (_ expr.Expr, bad error) {
 	out := scope.MapExpr(e, func(x expr.Expr) expr.Expr {
 		if c, ok := x.(*expr.Col); !ok || c.ID != w.xmax.ID || bad != nil {

@@ -11,10 +11,10 @@ import (
 	"github.com/tributarydb/tributary/sql/catalog"
 )
 
-// Rewrite returns the query that makes the rows of a table anew, by the live columns of
-// what it is from now on. A column is as it was, converted to its new type, or by using
-// (USING's text by attribute number, over the old row); one that is new has its default,
-// a value for each row, and a generated one is computed from the new row:
+// Rewrite returns the query that rewrites the rows of a table for its new definition, with the new live
+// columns. An old column keeps its value, converted to its new type, or has the value of its expression in
+// using (the texts of USING by attribute number, over the old row). A new column has its default, evaluated
+// for each row. A generated column is computed from the new row:
 //
 //	ALTER TABLE t ALTER a TYPE bigint, ADD b int DEFAULT 7 ─▶ SELECT a::bigint, 7 FROM t
 func Rewrite(s *Session, was, now *catalog.Relation, using map[int16]string) (*plan.Query, error) {
@@ -53,7 +53,7 @@ func Rewrite(s *Session, was, now *catalog.Relation, using map[int16]string) (*p
 	return q, nil
 }
 
-// converted is what a column's value becomes in its new type.
+// converted returns a column's value, converted to its new type.
 func (w *dmlBinder) converted(c *catalog.Column, e expr.Expr, using string) (_ expr.Expr, err error) {
 	if using == "" {
 		return convert(w.b, e, TheColumn, c.Name, c.Type)

@@ -111,8 +111,8 @@ func scalar(b *scope.Binder, n ast.Node, over *catalog.Relation, kind ScalarKind
 	return e, cols, nil
 }
 
-// AssignTo makes an expression that Scalar bound for a column fit it. n is the expression as it is
-// written, nil for one that is kept.
+// AssignTo converts an expression that Scalar bound to the type of its column. n is the expression as it is
+// written, nil if it comes from the catalog.
 func AssignTo(s *Session, e expr.Expr, column string, t types.Type, n ast.Node) (expr.Expr, error) {
 	b := newBinder(s)
 	var at typing.Position
@@ -128,9 +128,8 @@ func AssignTo(s *Session, e expr.Expr, column string, t types.Type, n ast.Node) 
 	return b.Assign(e, column, t, at)
 }
 
-// Loaded makes a column of a file, e, fit a table's column: as an assignment does, and text is read as the
-// type's input function reads it, which is how COPY writes values that the file's format has no
-// type for.
+// Loaded converts a column of a file, e, to the type of a table's column, as an assignment does. Text is read
+// by the type's input function, since COPY writes values as text if the file's format has no type for them.
 func Loaded(s *Session, e *expr.Col, column string, t types.Type) (expr.Expr, error) {
 	b := newBinder(s)
 	from, to := e.Typ, t
@@ -149,7 +148,7 @@ func Loaded(s *Session, e *expr.Col, column string, t types.Type) (expr.Expr, er
 	return b.Assign(e, column, t, typing.Position{})
 }
 
-// What Convertible and Rewrite convert.
+// The names of what Convertible and Rewrite convert, for messages.
 const (
 	TheColumn  = ""
 	ByUsing    = "result of USING clause for "
@@ -177,8 +176,8 @@ func convert(b *scope.Binder, e expr.Expr, what, column string, t types.Type) (e
 	return nil, err
 }
 
-// Argument binds an expression without columns and assigns it to parameter
-// number i (from 1) of type t, as EXECUTE does.
+// Argument binds an expression without columns and converts it to type t, the type of parameter i (from 1),
+// as EXECUTE does.
 func Argument(s *Session, n ast.Node, i int, t types.Type) (expr.Expr, error) {
 	b := newBinder(s)
 	e, _, err := scalar(b, n, nil, ForDefault)

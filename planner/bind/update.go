@@ -64,8 +64,8 @@ func (w *dmlBinder) delete(n *ast.DeleteStmt) error {
 	return nil
 }
 
-// rows returns the source of UPDATE and DELETE: the table's rows, joined with the other items, that
-// the condition keeps. A row that joins several of them comes several times.
+// rows returns the source of UPDATE and DELETE: the table's rows, joined with the other FROM items, for which
+// the condition is true. A row that joins several times occurs several times.
 func (w *dmlBinder) rows(from []ast.Node, where ast.Node) (plan.Node, []*scope.Item, error) {
 	if _, ok := where.(*ast.CurrentOfExpr); ok {
 		return nil, nil, pgerr.Unsupported("WHERE CURRENT OF is not supported").At(w.b.PosWord("current"))
@@ -112,9 +112,9 @@ func settable(c *catalog.Column) error {
 	return pgerr.New(pgerr.GeneratedAlways, "column \"%s\" can only be updated to DEFAULT", c.Name).WithDetail("Column \"%s\" is %s", c.Name, detail)
 }
 
-// assignments binds a SET list: the new value by live column, nil for those
-// not set, and the columns that are. A multiple assignment from a subquery is
-// joined to *node; node is nil where that cannot be.
+// assignments binds a SET list: the new value by live column, nil for those not set, and the columns that
+// are. The subquery of a multiple assignment is joined to *node; node is nil where such assignments are not
+// possible.
 func (w *dmlBinder) assignments(sc *scope.Scope, list []ast.Node, node *plan.Node) ([]expr.Expr, []int, error) {
 	b := w.b
 	set := make([]expr.Expr, len(w.live))

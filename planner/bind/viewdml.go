@@ -14,9 +14,8 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// viewTarget is a view that is written through: one SELECT of one table or of
-// another such view, without grouping and the like, so that each of its rows is
-// one of the table.
+// viewTarget is a view through which a statement writes. It selects from one table or from another such view,
+// without grouping and the like, so each of its rows is a row of the table.
 type viewTarget struct {
 	rel   *catalog.Relation
 	word  string        // what the statement does to it, for errors

@@ -70,7 +70,7 @@ func (p *planner) distribute(rel *catalog.Relation, names []string) error {
 			return pgerr.New(pgerr.UndefinedColumn, "column %q named in the distribution key does not exist", name)
 		case slices.Contains(rel.DistributionKey, c.Num):
 			return pgerr.New(pgerr.DuplicateColumn, "column %q appears twice in the distribution key", name)
-		case c.Type.OID == types.JSONOID:
+		case c.Type.Class() == types.ClassJSON:
 			return pgerr.New(pgerr.InvalidParameterValue, "column %q of type json cannot be in a distribution key: json has no equality", name)
 		}
 		rel.DistributionKey = append(rel.DistributionKey, c.Num)

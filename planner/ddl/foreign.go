@@ -208,27 +208,19 @@ func ForeignKeyType(child, parent types.Type) (t types.Type, ok bool) {
 		}
 		return types.Type{OID: child.OID, Mod: -1}, true
 	}
-	rank := func(family []types.OID, oid types.OID) int { return slices.Index(family, oid) }
-	ints := []types.OID{types.Int2OID, types.Int4OID, types.Int8OID}
-	floats := []types.OID{types.Float4OID, types.Float8OID}
-	texts := []types.OID{types.TextOID, types.VarcharOID}
-	times := []types.OID{types.DateOID, types.TimestampOID, types.TimestamptzOID}
-	switch {
-	case rank(ints, child.OID) >= 0 && rank(ints, parent.OID) >= 0:
+	text := func(t types.Type) bool { return t.OID == types.TextOID || t.OID == types.VarcharOID }
+	switch c, p := child.Rank(), parent.Rank(); {
+	case child.IsInteger() && parent.IsInteger():
 		return types.Int8, true
-	case rank(texts, child.OID) >= 0 && rank(texts, parent.OID) >= 0:
-		return types.Text, true
-	case rank(texts, child.OID) >= 0 && parent.OID == types.BpcharOID:
-		return types.Bpchar, true
-	case child.OID == types.BpcharOID && rank(texts, parent.OID) >= 0:
-		return types.Text, true
-	case rank(floats, child.OID) >= 0 && rank(floats, parent.OID) >= 0:
+	case c > 0 && parent.IsFloat():
 		return types.Float8, true
-	case rank(ints, child.OID) >= 0 && parent.OID == types.NumericOID:
+	case child.IsInteger() && p > 0:
 		return types.Numeric, true
-	case (rank(ints, child.OID) >= 0 || child.OID == types.NumericOID) && rank(floats, parent.OID) >= 0:
-		return types.Float8, true
-	case rank(times, child.OID) >= 0 && rank(times, parent.OID) > rank(times, child.OID):
+	case text(child) && parent.OID == types.BpcharOID:
+		return types.Bpchar, true
+	case text(parent) && (text(child) || child.OID == types.BpcharOID):
+		return types.Text, true
+	case child.IsStamp() && parent.IsStamp() && child.Class() < parent.Class():
 		return types.Type{OID: parent.OID, Mod: -1}, true
 	}
 	return types.Type{}, false

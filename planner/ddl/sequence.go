@@ -1,7 +1,6 @@
 package ddl
 
 import (
-	"math"
 	"strconv"
 
 	"github.com/multigres/multigres/go/common/parser/ast"
@@ -120,13 +119,7 @@ func (p *planner) sequenceOptions(rel *catalog.Relation, opts *ast.NodeList, fre
 		v := text(d.Arg)
 		s.Cycle = v == "true" || v == "1"
 	}
-	lo, hi := int64(math.MinInt64), int64(math.MaxInt64)
-	switch s.Type.OID {
-	case types.Int2OID:
-		lo, hi = math.MinInt16, math.MaxInt16
-	case types.Int4OID:
-		lo, hi = math.MinInt32, math.MaxInt32
-	}
+	lo, hi, _ := s.Type.IntRange()
 	if v, ok, err := num("maxvalue"); err != nil {
 		return nil, err
 	} else if ok {

@@ -347,9 +347,7 @@ func (t *tableBuilder) serial(col *catalog.Column) error {
 }
 
 func (t *tableBuilder) identity(col *catalog.Column, opts *ast.NodeList) error {
-	switch col.Type.OID {
-	case types.Int2OID, types.Int4OID, types.Int8OID:
-	default:
+	if !col.Type.IsInteger() {
 		return pgerr.New(pgerr.InvalidParameterValue, "identity column type must be smallint, integer, or bigint")
 	}
 	_, err := t.sequenceFor(col, opts)

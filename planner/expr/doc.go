@@ -6,4 +6,6 @@
 //
 // A column that the input does not produce is correlated: it belongs to an
 // outer query, and planner/opt removes it (decorrelation) before execution.
+//
+// Tested by planner/bind, planner/opt, exec/eval.
 package expr

@@ -33,12 +33,12 @@ func (f *Func) result(args []types.Type) types.Type {
 // element returns the type that the polymorphic arguments stand for.
 func (f *Func) element(args []types.Type) types.Type {
 	for i, a := range args {
-		switch f.ArgType(i) {
-		case types.AnyElementOID, types.AnyNonArrayOID, types.AnyEnumOID, types.AnyCompatibleOID, AnyCompatibleNonArrayOID:
+		switch f.ArgType(i).Class() {
+		case types.ClassAnyElement, types.ClassAnyCompatible:
 			if a.OID != types.UnknownOID {
 				return plain(a)
 			}
-		case types.AnyArrayOID, types.AnyCompatibleArrayOID:
+		case types.ClassAnyArray, types.ClassAnyCompatibleArray:
 			if e, ok := a.Elem(); ok {
 				return plain(e)
 			}
@@ -48,10 +48,10 @@ func (f *Func) element(args []types.Type) types.Type {
 }
 
 func (f *Func) resolve(o types.OID, elem types.Type) types.Type {
-	switch o {
-	case types.AnyElementOID, types.AnyNonArrayOID, types.AnyEnumOID, types.AnyCompatibleOID, AnyCompatibleNonArrayOID:
+	switch o.Class() {
+	case types.ClassAnyElement, types.ClassAnyCompatible:
 		return elem
-	case types.AnyArrayOID, types.AnyCompatibleArrayOID:
+	case types.ClassAnyArray, types.ClassAnyCompatibleArray:
 		if elem.IsArray() {
 			return elem // array_agg of arrays
 		}

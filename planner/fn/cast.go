@@ -36,16 +36,24 @@ func Cast(from, to types.OID) (CastContext, bool) {
 		}
 	}
 	if (types.Type{OID: from}).IsPseudo() || (types.Type{OID: to}).IsPseudo() {
-		switch {
-		case to == types.AnyOID,
-			to == types.AnyElementOID, to == types.AnyCompatibleOID,
-			to == types.AnyArrayOID && fa, to == types.AnyCompatibleArrayOID && fa,
-			to == types.AnyNonArrayOID && !fa, to == AnyCompatibleNonArrayOID && !fa,
-			to == types.AnyEnumOID && from >= types.FirstUserOID && !fa:
+		switch class := to.Class(); {
+		case to == types.AnyEnumOID:
+			if from >= types.FirstUserOID && !fa {
+				return ImplicitCast, true
+			}
+		case to == types.AnyNonArrayOID, to == types.AnyCompatibleNonArrayOID:
+			if !fa {
+				return ImplicitCast, true
+			}
+		case class == types.ClassAnyArray, class == types.ClassAnyCompatibleArray:
+			if fa {
+				return ImplicitCast, true
+			}
+		case to == types.AnyOID, to.IsPolymorphic():
 			return ImplicitCast, true
-		case from == types.RecordOID && Category(to) == 'S':
+		case from.Class() == types.ClassRecord && Category(to) == 'S':
 			return AssignmentCast, true
-		case from == types.VoidOID && Category(to) == 'S':
+		case (types.Type{OID: from}).Form() == types.FormNull && Category(to) == 'S':
 			return ExplicitCast, true
 		}
 		return 0, false
@@ -88,19 +96,9 @@ func CastVolatility(from, to types.OID) Volatility {
 
 // textual reports whether a type's text depends on settings or on the catalog.
 func textual(o types.OID) bool {
-	switch o {
-	case types.DateOID, types.TimestampOID, types.TimestamptzOID, types.IntervalOID, types.MoneyOID, types.RecordOID:
+	switch o.Class() {
+	case types.ClassDate, types.ClassTimestamp, types.ClassTimestamptz, types.ClassInterval, types.ClassRecord, types.ClassReg, types.ClassArray:
 		return true
 	}
-	return o >= types.FirstUserOID || types.IsReg(o) || types.Type{OID: o}.IsArray()
-}
-
-// IsPolymorphic reports whether an argument's declared type is determined by the call.
-func IsPolymorphic(o types.OID) bool {
-	switch o {
-	case types.AnyElementOID, types.AnyArrayOID, types.AnyNonArrayOID, types.AnyEnumOID,
-		types.AnyCompatibleOID, types.AnyCompatibleArrayOID, AnyCompatibleNonArrayOID:
-		return true
-	}
-	return false
+	return o >= types.FirstUserOID || o == types.MoneyOID
 }

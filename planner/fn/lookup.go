@@ -70,10 +70,6 @@ func Category(o types.OID) byte {
 	if t, ok := types.PgTypeOf(o); ok {
 		return t.Category
 	}
-	switch o {
-	case types.UnknownOID:
-		return 'X'
-	}
 	if (types.Type{OID: o}).IsArray() {
 		return 'A'
 	}

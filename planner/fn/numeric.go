@@ -155,12 +155,12 @@ func compareRule(ret types.Type) func([]types.Type) ([]types.Type, types.Type) {
 func defaultBind(f *Func) func([]types.Type) ([]types.Type, types.Type) {
 	has := false
 	for _, a := range f.Args {
-		if IsPolymorphic(a) || a == types.AnyOID || a == types.RecordOID {
+		if a.IsPolymorphic() || a == types.AnyOID || a == types.RecordOID {
 			return nil
 		}
 		has = has || a == types.NumericOID
 	}
-	if !has || IsPolymorphic(f.Ret) || f.Rec != nil {
+	if !has || f.Ret.IsPolymorphic() || f.Rec != nil {
 		return nil
 	}
 	ret := types.Type{OID: f.Ret, Mod: -1}

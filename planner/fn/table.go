@@ -22,7 +22,8 @@ import (
 //	oid left name right function(args) commutator negator
 //
 // with - for missing fields, and casts: source target context and, of the function that makes it, the
-// OID: b for none where the values are the same, i for their text. In the table of ml, which
+// OID: b for none where the values are the same, i for their text. A table of functions may hold all of one type:
+// there lines of aggregates, operators and casts begin with the word. In the table of ml, which
 // describes functions that are known elsewhere, a line of a relation begins with "set".
 //
 //go:embed tables/*.txt
@@ -58,9 +59,19 @@ func load() *registry {
 		byName: map[string][]*Func{}, byID: map[string]*Func{}, byOID: map[types.OID]*Func{},
 		infix: map[string][]*Operator{}, prefix: map[string][]*Operator{}, context: map[[2]types.OID]CastContext{},
 	}
+	operators, casts := lines("operators"), lines("casts")
 	for _, f := range files {
 		for _, l := range lines(f.name) {
-			r.add(parseFunc(l, f.kind))
+			switch word, rest, _ := strings.Cut(l, " "); word {
+			case "aggregate":
+				r.add(parseFunc(rest, Aggregate))
+			case "operator":
+				operators = append(operators, rest)
+			case "cast":
+				casts = append(casts, rest)
+			default:
+				r.add(parseFunc(l, f.kind))
+			}
 		}
 	}
 	for _, l := range lines("ml") {
@@ -69,7 +80,7 @@ func load() *registry {
 		f.Schema, f.ID = "ml", "ml."+f.ID
 		r.add(f)
 	}
-	for _, l := range lines("operators") {
+	for _, l := range operators {
 		f := strings.Fields(l)
 		op := &Operator{OID: oid(f[0]), Name: f[2], Right: typ(f[3]), Func: r.byID[f[4]]}
 		if op.Func == nil {
@@ -91,7 +102,7 @@ func load() *registry {
 			r.infix[op.Name] = append(r.infix[op.Name], op)
 		}
 	}
-	for _, l := range lines("casts") {
+	for _, l := range casts {
 		f := strings.Fields(l)
 		e := CastEntry{From: typ(f[0]), To: typ(f[1]), Context: CastContext(f[2][0]), Method: f[3][0]}
 		if n, err := strconv.Atoi(f[3]); err == nil {
@@ -146,12 +157,9 @@ func oid(s string) types.OID {
 var pseudo = map[string]types.OID{
 	"any": types.AnyOID, "anyarray": types.AnyArrayOID, "anyelement": types.AnyElementOID,
 	"anynonarray": types.AnyNonArrayOID, "anyenum": types.AnyEnumOID, "anycompatible": types.AnyCompatibleOID,
-	"anycompatiblearray": types.AnyCompatibleArrayOID, "anycompatiblenonarray": AnyCompatibleNonArrayOID,
+	"anycompatiblearray": types.AnyCompatibleArrayOID, "anycompatiblenonarray": types.AnyCompatibleNonArrayOID,
 	"record": types.RecordOID, "void": types.VoidOID, "cstring": types.CstringOID,
 }
-
-// AnyCompatibleNonArrayOID is the pseudo-type anycompatiblenonarray.
-const AnyCompatibleNonArrayOID types.OID = 5079
 
 func typ(s string) types.OID {
 	if o, ok := pseudo[s]; ok {

@@ -108,7 +108,7 @@ func noteBuffer(r *rule.Run, d plan.BufferDef) {
 	in := r.Estimates().Of(d.Root)
 	b := &props.Buffer{Rows: in.Rows}
 	for _, c := range d.Root.Schema() {
-		b.Cols = append(b.Cols, in.Cols[c.ID])
+		b.Cols = append(b.Cols, in.Col(c.ID))
 	}
 	r.Filled[d.ID] = b
 	r.Card = nil

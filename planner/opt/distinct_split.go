@@ -134,13 +134,7 @@ func regroups(c expr.AggCall) bool {
 	return false
 }
 
-func exactSum(t types.Type) bool {
-	switch t.OID {
-	case types.Int2OID, types.Int4OID, types.Int8OID, types.NumericOID:
-		return true
-	}
-	return false
-}
+func exactSum(t types.Type) bool { return t.IsNumber() && !t.IsFloat() }
 
 // regroup adds an aggregate that is computed over parts.
 func (s *distinctSplit) regroup(a plan.AggItem) {

@@ -95,13 +95,7 @@ func intervalOf(arm expr.Expr) (of expr.Expr, i interval, ok bool) {
 }
 
 // ordered reports whether t is one of the types whose constants the planner compares as their operators do.
-func ordered(t types.Type) bool {
-	switch t.OID {
-	case types.Int2OID, types.Int4OID, types.Int8OID, types.NumericOID, types.DateOID, types.TimestampOID, types.TimestamptzOID:
-		return true
-	}
-	return false
-}
+func ordered(t types.Type) bool { return t.IsNumber() && !t.IsFloat() || t.IsStamp() }
 
 // compareLow orders by where intervals begin; nil is before all.
 func compareLow(a, b *bound) int {

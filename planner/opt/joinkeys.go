@@ -105,11 +105,11 @@ func toCommonPhysical(a, b expr.Expr) (expr.Expr, expr.Expr, bool) {
 		return castTo(a, t), castTo(b, t), true
 	}
 	switch {
-	case ta.OID == types.NumericOID && tb.OID == types.NumericOID:
+	case ta.Class() == types.ClassNumeric && tb.Class() == types.ClassNumeric:
 		return to(types.Numeric)
-	case isInt(ta) && isInt(tb):
+	case ta.IsInteger() && tb.IsInteger():
 		return to(types.Int8)
-	case isFloat(ta) && isFloat(tb):
+	case ta.IsFloat() && tb.IsFloat():
 		return to(types.Float8)
 	case isText(ta) && isText(tb):
 		return a, b, true
@@ -125,12 +125,6 @@ func castTo(e expr.Expr, t types.Type) expr.Expr {
 	}
 	return &expr.Cast{Arg: e, Typ: t}
 }
-
-func isInt(t types.Type) bool {
-	return t.OID == types.Int2OID || t.OID == types.Int4OID || t.OID == types.Int8OID
-}
-
-func isFloat(t types.Type) bool { return t.OID == types.Float4OID || t.OID == types.Float8OID }
 
 // isText reports whether t is one of the types whose equality is that of their bytes.
 func isText(t types.Type) bool {

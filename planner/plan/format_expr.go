@@ -66,16 +66,20 @@ func (p *printer) constant(c *expr.Const) string {
 		return "NULL::" + typeName(c.Typ)
 	}
 	s := types.TextOf(c.Typ, c.Val, nil)
-	switch c.Typ.OID {
-	case types.BoolOID:
+	switch c.Typ.Class() {
+	case types.ClassBool:
 		if c.Val == true {
 			return "true"
 		}
 		return "false"
-	case types.Int4OID:
-		return s
-	case types.Int2OID, types.Int8OID, types.Float8OID, types.NumericOID:
-		return s + "::" + typeName(c.Typ)
+	case types.ClassInteger, types.ClassNumeric, types.ClassFloat:
+		switch c.Typ.Form() {
+		case types.FormInt32:
+			return s
+		case types.FormFloat32:
+		default:
+			return s + "::" + typeName(c.Typ)
+		}
 	}
 	return "'" + strings.ReplaceAll(s, "'", "''") + "'::" + typeName(c.Typ)
 }

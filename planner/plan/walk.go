@@ -92,8 +92,9 @@ type ColSet = map[expr.ColID]bool
 
 // Emits returns the set of columns that n emits.
 func Emits(n Node) ColSet {
-	s := ColSet{}
-	for _, c := range n.Schema() {
+	cols := n.Schema()
+	s := make(ColSet, len(cols))
+	for _, c := range cols {
 		s[c.ID] = true
 	}
 	return s

@@ -1,7 +1,6 @@
 package props
 
 import (
-	"maps"
 	"math"
 
 	"github.com/tributarydb/tributary/planner/expr"
@@ -68,7 +67,7 @@ func Filtered(in *Relation, conds []expr.Expr) *Relation {
 		return in
 	}
 	s := in.conds(conds)
-	out := &Relation{Rows: in.Rows * s, Cols: maps.Clone(in.Cols)}
+	out := above(in.Rows*s, in)
 	out.narrow(conds)
 	out.cap(in.Rows)
 	return out
@@ -90,7 +89,7 @@ func (r *Relation) narrow(conds []expr.Expr) {
 			if !ok {
 				continue
 			}
-			ce, known := r.Cols[col.ID]
+			ce, known := r.lookup(col.ID)
 			kc, isK := k.(*expr.Const)
 			if !known || !isK || kc.Val == nil || kc.Typ.OID != ce.typ.OID {
 				continue
@@ -108,15 +107,15 @@ func (r *Relation) narrow(conds []expr.Expr) {
 					ce.ndv, ce.min, ce.null = max(1, ce.ndv*(hi-lo)), kc.Val, 0
 				}
 			}
-			r.Cols[col.ID] = ce
+			r.set(col.ID, ce)
 		case *expr.In:
 			if col, ok := rewrite.AsColumn(x.Arg); ok && !x.Not {
-				if ce, known := r.Cols[col.ID]; known {
+				if ce, known := r.lookup(col.ID); known {
 					n := float64(len(x.List))
 					if ce.ndv == 0 || ce.ndv > n {
 						ce.ndv = n
 					}
-					r.Cols[col.ID] = ce
+					r.set(col.ID, ce)
 				}
 			}
 		}
@@ -128,52 +127,52 @@ func (r *Relation) cap(before float64) {
 	if before <= 0 || r.Rows >= before {
 		return
 	}
-	for id, c := range r.Cols {
-		if c.ndv > 1 {
-			// Each value has before/ndv rows; it is gone when all of them are.
-			per := before / c.ndv
-			c.ndv = max(1, c.ndv*(1-math.Pow(1-r.Rows/before, per)))
-			r.Cols[id] = c
+	left := r.Rows / before
+	r.adjust(func(ndv float64) float64 {
+		if ndv <= 1 {
+			return ndv
 		}
-	}
+		// Each value has before/ndv rows; it is gone when all of them are.
+		return max(1, ndv*(1-math.Pow(1-left, before/ndv)))
+	})
 }
 
 func (e *Estimator) compute(n plan.Node) *Relation {
 	switch n := n.(type) {
 	case *plan.Scan:
-		return Filtered(Scan(n, e.St), n.Filter)
+		return Filtered(Scan(n, e.St), n.Filter).forget()
 	case *plan.Values:
 		return e.values(n)
 	case *plan.Virtual:
-		return Filtered(&Relation{Rows: 200, Cols: plainColumns(n.Cols)}, n.Filter)
+		return Filtered(plain(200, n.Cols), n.Filter)
 	case *plan.Source:
-		return Filtered(&Relation{Rows: orElse(n.Rows, 1000), Cols: plainColumns(n.Cols)}, n.Filter)
+		return Filtered(plain(orElse(n.Rows, 1000), n.Cols), n.Filter)
 	case *plan.FuncScan:
 		rows := 1.0
 		for _, c := range n.Calls {
 			rows = max(rows, setRows(c))
 		}
-		return &Relation{Rows: rows, Cols: plainColumns(n.Schema())}
+		return plain(rows, n.Schema())
 	case *plan.Buffer:
 		if b := e.Filled[n.ID]; b != nil {
 			return b.read(n)
 		}
-		return &Relation{Rows: orElse(n.Rows, 1000), Cols: plainColumns(n.Cols)}
+		return plain(orElse(n.Rows, 1000), n.Cols)
 	case *plan.Receive:
-		return &Relation{Rows: orElse(n.Rows, 1000), Cols: plainColumns(n.Cols)}
+		return plain(orElse(n.Rows, 1000), n.Cols)
 	case *plan.Filter:
 		return Filtered(e.Of(n.Input), n.Conds)
 	case *plan.Project:
 		in := e.Of(n.Input)
-		out := &Relation{Rows: in.Rows, Cols: map[expr.ColID]Column{}}
+		out := above(in.Rows)
 		for _, it := range n.Items {
 			if c, ok := rewrite.AsColumn(it.Expr); ok {
-				ce := in.Cols[c.ID]
+				ce := in.Col(c.ID)
 				ce.typ = it.Col.Type
-				out.Cols[it.Col.ID] = ce
+				out.set(it.Col.ID, ce)
 				continue
 			}
-			out.Cols[it.Col.ID] = Column{ndv: in.Ndv(it.Expr), typ: it.Col.Type}
+			out.set(it.Col.ID, Column{ndv: in.Ndv(it.Expr), typ: it.Col.Type})
 		}
 		return out
 	case *plan.ProjectSet:
@@ -182,16 +181,16 @@ func (e *Estimator) compute(n plan.Node) *Relation {
 		for _, c := range n.Calls {
 			per = max(per, setRows(c))
 		}
-		out := &Relation{Rows: in.Rows * per, Cols: maps.Clone(in.Cols)}
-		maps.Copy(out.Cols, plainColumns(n.Schema()[len(n.Input.Schema()):]))
+		out := above(in.Rows*per, in)
+		out.plain(n.Schema()[len(n.Input.Schema()):])
 		return out
 	case *plan.Aggregate:
 		return e.aggregate(n)
 	case *plan.Window:
 		in := e.Of(n.Input)
-		out := &Relation{Rows: in.Rows, Cols: maps.Clone(in.Cols)}
+		out := above(in.Rows, in)
 		for _, it := range n.Items {
-			out.Cols[it.Col.ID] = Column{typ: it.Col.Type}
+			out.set(it.Col.ID, Column{typ: it.Col.Type})
 		}
 		if n.Top > 0 {
 			return limited(out, float64(n.Top)*groupCount(in, n.PartitionBy))
@@ -225,30 +224,20 @@ func (e *Estimator) compute(n plan.Node) *Relation {
 	case *plan.SetOp:
 		return e.setOp(n)
 	case *plan.RecursiveUnion:
-		return &Relation{Rows: e.Of(n.Init).Rows * 10, Cols: plainColumns(n.Cols)}
+		return plain(e.Of(n.Init).Rows*10, n.Cols)
 	case *plan.TableWrite:
-		return &Relation{Rows: 8, Cols: map[expr.ColID]Column{}}
+		return above(8)
 	}
 	if t := n.Traits().Rows; t.AtMostOnce() && t.KeepsColumns() {
 		return e.Of(n.Children()[0])
 	}
-	return &Relation{Rows: 1000, Cols: plainColumns(n.Schema())}
+	return plain(1000, n.Schema())
 }
 
 func limited(in *Relation, rows float64) *Relation {
-	out := &Relation{Rows: min(rows, in.Rows), Cols: maps.Clone(in.Cols)}
-	for id, c := range out.Cols {
-		c.ndv = min(c.ndv, out.Rows)
-		out.Cols[id] = c
-	}
-	return out
-}
-
-func plainColumns(cols []plan.Column) map[expr.ColID]Column {
-	out := map[expr.ColID]Column{}
-	for _, c := range cols {
-		out[c.ID] = Column{typ: c.Type}
-	}
+	rows = min(rows, in.Rows)
+	out := above(rows, in)
+	out.adjust(func(ndv float64) float64 { return min(ndv, rows) })
 	return out
 }
 
@@ -270,9 +259,9 @@ func setRows(c plan.SetCall) float64 {
 }
 
 func (e *Estimator) values(n *plan.Values) *Relation {
-	out := &Relation{Rows: float64(len(n.Rows)), Cols: map[expr.ColID]Column{}}
+	out := above(float64(len(n.Rows)))
 	for _, c := range n.Cols {
-		out.Cols[c.ID] = Column{ndv: max(1, out.Rows), typ: c.Type}
+		out.set(c.ID, Column{ndv: max(1, out.Rows), typ: c.Type})
 	}
 	return out
 }
@@ -319,20 +308,20 @@ func (e *Estimator) aggregate(n *plan.Aggregate) *Relation {
 		}
 		rows += groupCount(in, part)
 	}
-	out := &Relation{Rows: rows, Cols: map[expr.ColID]Column{}}
+	out := above(rows)
 	for i, g := range n.Groups {
 		if c, ok := rewrite.AsColumn(g.Expr); ok {
-			ce := in.Cols[c.ID]
+			ce := in.Col(c.ID)
 			if ce.ndv > 0 {
 				ce.ndv = min(ce.ndv, rows)
 			}
-			out.Cols[g.Col.ID] = ce
+			out.set(g.Col.ID, ce)
 			continue
 		}
-		out.Cols[g.Col.ID] = Column{ndv: min(in.Ndv(keys[i]), rows), typ: g.Col.Type}
+		out.set(g.Col.ID, Column{ndv: min(in.Ndv(keys[i]), rows), typ: g.Col.Type})
 	}
 	for _, a := range n.Aggs {
-		out.Cols[a.Col.ID] = Column{typ: a.Col.Type}
+		out.set(a.Col.ID, Column{typ: a.Col.Type})
 	}
 	return out
 }
@@ -352,16 +341,16 @@ func (e *Estimator) setOp(n *plan.SetOp) *Relation {
 			rows = max(rows-r/2, rows/2)
 		}
 	}
-	out := &Relation{Rows: rows, Cols: plainColumns(n.Cols)}
+	out := above(rows)
 	for j, c := range n.Cols {
 		var ndv float64
 		for _, in := range n.Inputs {
 			s := in.Schema()
 			if j < len(s) {
-				ndv += e.Of(in).Cols[s[j].ID].ndv
+				ndv += e.Of(in).Col(s[j].ID).ndv
 			}
 		}
-		out.Cols[c.ID] = Column{ndv: min(ndv, rows), typ: c.Type}
+		out.set(c.ID, Column{ndv: min(ndv, rows), typ: c.Type})
 	}
 	return out
 }
@@ -383,7 +372,7 @@ func (e *Estimator) pairs(l, r *Relation, conds []expr.Expr) (keys [][2]expr.Exp
 	side := func(x expr.Expr, of *Relation) bool {
 		cols := rewrite.ColumnsOf(x)
 		for c := range cols {
-			if _, ok := of.Cols[c]; !ok {
+			if _, ok := of.lookup(c); !ok {
 				return false
 			}
 		}
@@ -414,11 +403,7 @@ func (e *Estimator) pairs(l, r *Relation, conds []expr.Expr) (keys [][2]expr.Exp
 // seldom independent.
 func (e *Estimator) Join(kind plan.JoinKind, l, r *Relation, conds []expr.Expr, mark expr.ColID) *Relation {
 	keys, rest := e.pairs(l, r, conds)
-	both := &Relation{Cols: maps.Clone(l.Cols)}
-	if both.Cols == nil {
-		both.Cols = map[expr.ColID]Column{}
-	}
-	maps.Copy(both.Cols, r.Cols)
+	both := above(0, l, r)
 	sel := 1.0
 	share := 1.0 // of left rows that have a match
 	var lall, rall = 1.0, 1.0
@@ -447,12 +432,13 @@ func (e *Estimator) Join(kind plan.JoinKind, l, r *Relation, conds []expr.Expr, 
 			both.limit(k[1], n)
 		}
 		both.cap(max(l.Rows*r.Rows*sel, both.Rows))
-		for id, c := range both.Cols {
-			if c.ndv > both.Rows {
-				c.ndv = max(1, both.Rows)
-				both.Cols[id] = c
+		most := both.Rows
+		both.adjust(func(ndv float64) float64 {
+			if ndv > most {
+				return max(1, most)
 			}
-		}
+			return ndv
+		})
 		return both
 	case plan.Left:
 		both.Rows = max(both.Rows, l.Rows)
@@ -479,8 +465,8 @@ func (e *Estimator) Join(kind plan.JoinKind, l, r *Relation, conds []expr.Expr, 
 		}
 		return limited(r, max(r.Rows*m, min(1, r.Rows)))
 	case plan.Mark:
-		out := &Relation{Rows: l.Rows, Cols: maps.Clone(l.Cols)}
-		out.Cols[mark] = Column{ndv: 2}
+		out := above(l.Rows, l)
+		out.set(mark, Column{ndv: 2})
 		return out
 	case plan.Single:
 		both.Rows = l.Rows
@@ -494,9 +480,9 @@ func (r *Relation) limit(e expr.Expr, n float64) {
 	if !ok {
 		return
 	}
-	if ce, ok := r.Cols[c.ID]; ok && ce.ndv > n {
+	if ce, ok := r.lookup(c.ID); ok && ce.ndv > n {
 		ce.ndv = max(1, n)
-		r.Cols[c.ID] = ce
+		r.set(c.ID, ce)
 	}
 }
 
@@ -545,12 +531,12 @@ type Buffer struct {
 
 // read returns the estimate of what n reads.
 func (b *Buffer) read(n *plan.Buffer) *Relation {
-	out := &Relation{Rows: b.Rows, Cols: plainColumns(n.Cols)}
+	out := plain(b.Rows, n.Cols)
 	for i, c := range n.Cols {
 		if i < len(b.Cols) {
 			ce := b.Cols[i]
 			ce.typ = c.Type
-			out.Cols[c.ID] = ce
+			out.set(c.ID, ce)
 		}
 	}
 	return out

@@ -76,8 +76,5 @@ func Widens(a, b types.Type) bool {
 	if a.OID == types.NumericOID {
 		return b.OID == types.NumericOID && b.Mod < 0
 	}
-	rank := func(t types.Type) int {
-		return slices.Index([]types.OID{types.Int2OID, types.Int4OID, types.Int8OID, types.NumericOID, types.Float4OID, types.Float8OID}, t.OID)
-	}
-	return rank(a) >= 0 && rank(a) <= rank(b) && (b.OID != types.NumericOID || b.Mod < 0)
+	return a.Rank() > 0 && a.Rank() <= b.Rank() && (b.OID != types.NumericOID || b.Mod < 0)
 }

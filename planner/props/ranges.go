@@ -1,12 +1,9 @@
 package props
 
 import (
-	"math"
-
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/checked"
-	"github.com/tributarydb/tributary/sql/types"
 )
 
 // fitsRange reports whether integer arithmetic e over columns of n overflows for no row of the
@@ -19,7 +16,7 @@ func fitsRange(e expr.Expr, n plan.Node, st Statistics) bool {
 
 // intRange returns the least and the greatest value that e may have, NULL apart.
 func intRange(e expr.Expr, n plan.Node, st Statistics) (lo, hi int64, ok bool) {
-	a, b, isInt := intLimits(e.Type().OID)
+	a, b, isInt := e.Type().IntRange()
 	if !isInt {
 		return 0, 0, false
 	}
@@ -49,19 +46,6 @@ func intRange(e expr.Expr, n plan.Node, st Statistics) (lo, hi int64, ok bool) {
 		ok = lok && rok && first && second
 	}
 	return lo, hi, ok && lo >= a && hi <= b
-}
-
-// intLimits returns those of an integer type.
-func intLimits(oid types.OID) (lo, hi int64, ok bool) {
-	switch oid {
-	case types.Int2OID:
-		return math.MinInt16, math.MaxInt16, true
-	case types.Int4OID:
-		return math.MinInt32, math.MaxInt32, true
-	case types.Int8OID:
-		return math.MinInt64, math.MaxInt64, true
-	}
-	return 0, 0, false
 }
 
 // scanBounds returns those of a column that a scan within n reads.

@@ -21,21 +21,6 @@ const (
 	guessDistinct = 200
 )
 
-// Column is the estimate of a column of some relation.
-type Column struct {
-	ndv      float64
-	of       float64 // distinct values of the table's column, before conditions; 0 for not known
-	min, max types.Datum
-	null     float64
-	typ      types.Type
-}
-
-// Relation is the estimate of a relation.
-type Relation struct {
-	Rows float64
-	Cols map[expr.ColID]Column
-}
-
 // col looks a column up, through casts that keep the order.
 func (r *Relation) col(e expr.Expr) (Column, expr.ColID, bool) {
 	for {
@@ -44,7 +29,7 @@ func (r *Relation) col(e expr.Expr) (Column, expr.ColID, bool) {
 			e = x.Arg
 			continue
 		case *expr.Col:
-			c, ok := r.Cols[x.ID]
+			c, ok := r.lookup(x.ID)
 			return c, x.ID, ok
 		}
 		return Column{}, 0, false
@@ -95,7 +80,7 @@ func (r *Relation) Ndv(e expr.Expr) float64 {
 	p := 1.0
 	cols := rewrite.ColumnsOf(e)
 	for _, id := range rewrite.SortedIDs(cols) {
-		if c, ok := r.Cols[id]; ok && c.ndv > 0 {
+		if c := r.Col(id); c.ndv > 0 {
 			p *= c.ndv
 		} else {
 			p *= guessDistinct
@@ -171,7 +156,7 @@ func (r *Relation) conds(conds []expr.Expr) float64 {
 	}
 	for _, id := range order {
 		iv := ranges[id]
-		c := r.Cols[id]
+		c := r.Col(id)
 		floor := 1 / max(c.ndv, 200)
 		s *= max(iv.hi-iv.lo, floor) * (1 - c.null)
 	}
@@ -229,6 +214,9 @@ func position(c Column, e expr.Expr) (float64, bool) {
 	}
 	if _, isText := k.Val.(string); isText != isString(c.min) {
 		return 0, false
+	}
+	if f, ok := c.below(k, v); ok {
+		return f, true
 	}
 	// A date column against a timestamp.
 	if c.typ.OID == types.DateOID && (k.Typ.OID == types.TimestampOID || k.Typ.OID == types.TimestamptzOID) {
@@ -338,6 +326,9 @@ func (r *Relation) equal(a, b expr.Expr) float64 {
 				return 1e-9
 			}
 		}
+		if f, ok := c.share(k); ok {
+			return f
+		}
 		if c.ndv > 0 {
 			return (1 - c.null) / c.ndv
 		}
@@ -365,7 +356,7 @@ func (r *Relation) call(c *expr.Call) float64 {
 			return clamp(1 - r.equal(c.Args[0], c.Args[1]))
 		case "<", "<=", ">", ">=":
 			if id, lo, hi, ok := r.bound(c); ok {
-				col := r.Cols[id]
+				col := r.Col(id)
 				return clamp(max(hi-lo, 1/max(col.ndv, 200)) * (1 - col.null))
 			}
 			return guessRange
@@ -398,15 +389,13 @@ func (r *Relation) like(c *expr.Call) float64 {
 
 // Scan returns the estimate of a table as stored.
 func Scan(n *plan.Scan, st Statistics) *Relation {
-	out := &Relation{Rows: max(n.Rows, 1), Cols: map[expr.ColID]Column{}}
+	out := above(max(n.Rows, 1))
 	t := st.Table(n.Table)
 	if t == nil {
 		if n.Rows == 0 {
 			out.Rows = 1000
 		}
-		for _, c := range n.Cols {
-			out.Cols[c.ID] = Column{typ: c.Type}
-		}
+		out.plain(n.Cols)
 		return out
 	}
 	out.Rows = max(t.Rows, 1)
@@ -418,7 +407,7 @@ func Scan(n *plan.Scan, st Statistics) *Relation {
 				ndv = s
 			}
 		}
-		out.Cols[c.ID] = Column{ndv: min(ndv, out.Rows), of: min(ndv, out.Rows), min: cs.Min, max: cs.Max, null: cs.NullFrac, typ: c.Type}
+		out.set(c.ID, Column{ndv: min(ndv, out.Rows), of: min(ndv, out.Rows), min: cs.Min, max: cs.Max, null: cs.NullFrac, typ: c.Type, kept: cs.Kept})
 	}
 	return out
 }

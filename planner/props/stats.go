@@ -80,6 +80,7 @@ type ColStats struct {
 	NullFrac float64
 	NotNull  bool // by constraint
 	Type     types.Type
+	Kept     *catalog.ColumnStatistics // of ANALYZE; may be nil
 }
 
 // FromState reads statistics off the catalog: descriptors and the zone maps of the snapshot's
@@ -129,13 +130,13 @@ func (st *stateStats) Table(oid types.OID) *TableStats {
 	}
 	var t *TableStats
 	if rel := st.s.RelationByOID(oid); rel != nil {
-		t = tableStats(rel, st.s.Manifest(oid))
+		t = tableStats(rel, st.s.Manifest(oid), st.s.Statistics(oid))
 	}
 	st.tables[oid] = t
 	return t
 }
 
-func tableStats(rel *catalog.Relation, m *catalog.Manifest) *TableStats {
+func tableStats(rel *catalog.Relation, m *catalog.Manifest, kept *catalog.Statistics) *TableStats {
 	t := &TableStats{Cols: map[int16]ColStats{}, known: map[int16]bool{}}
 	live := rel.Live()
 	var segs []*catalog.Segment
@@ -177,8 +178,14 @@ func tableStats(rel *catalog.Relation, m *catalog.Manifest) *TableStats {
 		cs := columnStats(*c, segs)
 		cs.NotNull = notNull[num]
 		cs.Type = c.Type
+		cs.Kept = kept.Of(c)
 		if t.Key(num) {
 			cs.NDV = t.Rows
+		}
+		if cs.NDV == 0 && cs.Kept != nil {
+			if cs.NDV = cs.Kept.Distinct; cs.NDV < 0 {
+				cs.NDV *= -t.Rows
+			}
 		}
 		return cs, true
 	}
@@ -249,7 +256,9 @@ func columnStats(c catalog.Column, segs []*catalog.Segment) ColStats {
 			if z.Nulls < s.Rows {
 				cs.Bounds = false
 			}
-			continue
+			if z.Distinct == 0 {
+				continue
+			}
 		}
 		zones = append(zones, zoneRow{z, float64(s.Rows - z.Nulls)})
 	}
@@ -257,6 +266,9 @@ func columnStats(c catalog.Column, segs []*catalog.Segment) ColStats {
 		cs.NullFrac = nulls / rows
 	}
 	for _, z := range zones {
+		if z.Min == nil || z.Max == nil {
+			continue
+		}
 		if cs.Min == nil || types.Compare(c.Type, z.Min, cs.Min) < 0 {
 			cs.Min = z.Min
 		}
@@ -293,10 +305,12 @@ func distinct(t types.Type, zones []zoneRow, cs ColStats) float64 {
 		return sum
 	}
 	sorted := slices.Clone(zones)
-	slices.SortStableFunc(sorted, func(a, b zoneRow) int { return types.Compare(t, a.Min, b.Min) })
-	apart := true
-	for i := 1; i < len(sorted); i++ {
-		apart = apart && types.Compare(t, sorted[i].Min, sorted[i-1].Max) >= 0
+	apart := !slices.ContainsFunc(zones, func(z zoneRow) bool { return z.Min == nil || z.Max == nil })
+	if apart {
+		slices.SortStableFunc(sorted, func(a, b zoneRow) int { return types.Compare(t, a.Min, b.Min) })
+	}
+	for i := 1; i < len(sorted) && apart; i++ {
+		apart = types.Compare(t, sorted[i].Min, sorted[i-1].Max) >= 0
 	}
 	if apart {
 		return min(sum, span)

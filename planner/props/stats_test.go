@@ -59,7 +59,7 @@ func TestTableStatsKeys(t *testing.T) {
 	rel := &catalog.Relation{Columns: []catalog.Column{
 		{Name: "a", Num: 1, Type: types.Int4}, {Name: "b", Num: 2, Type: types.Int4, NotNull: true}, {Name: "c", Num: 3, Type: types.Int4}},
 		Constraints: []catalog.Constraint{{Kind: 'p', Columns: []int16{1}}, {Kind: 'u', Columns: []int16{2}}, {Kind: 'u', Columns: []int16{3}}}}
-	st := tableStats(rel, &catalog.Manifest{Partitions: [][]*catalog.Segment{{{Rows: 50}}}})
+	st := tableStats(rel, &catalog.Manifest{Partitions: [][]*catalog.Segment{{{Rows: 50}}}}, nil)
 	if len(st.Unique) != 2 || !st.NotNull(1) || !st.NotNull(2) || st.NotNull(3) {
 		t.Errorf("keys %v, not null %v", st.Unique, st.notNull)
 	}
@@ -94,7 +94,7 @@ func TestProvenKeys(t *testing.T) {
 		{"an empty one", []*catalog.Segment{once(1, 10), {}}, true},
 		{"older than the column", []*catalog.Segment{once(1, 10), {Rows: 10, Zones: []catalog.Zone{{Column: 2, Unique: true}}}}, false},
 	} {
-		st := tableStats(rel, &catalog.Manifest{Partitions: [][]*catalog.Segment{c.segs}})
+		st := tableStats(rel, &catalog.Manifest{Partitions: [][]*catalog.Segment{c.segs}}, nil)
 		if got := st.Key(1); got != c.key {
 			t.Errorf("%s: a key: %v", c.name, got)
 		}
@@ -130,9 +130,40 @@ func TestJoinDomain(t *testing.T) {
 	} {
 		fact, lc := key(1, 261, 261, c.lo, c.hi)
 		dim, rc := key(2, 60, c.of, 1, 73000)
-		l, r := &Relation{Rows: 1e6, Cols: lc}, &Relation{Rows: 60, Cols: rc}
+		l, r := &Relation{Rows: 1e6, cols: lc}, &Relation{Rows: 60, cols: rc}
 		if got := New(FromState(nil)).Join(plan.Inner, l, r, []expr.Expr{rewrite.Equals(fact, dim)}, 0).Rows; got < c.min || got > c.max {
 			t.Errorf("%s: %g rows", c.name, got)
 		}
+	}
+}
+
+// TestKept: shares of rows are those of the commonest values and the histogram that ANALYZE kept, while a
+// value that came since is not taken for absent.
+func TestKept(t *testing.T) {
+	kept := &catalog.ColumnStatistics{Column: 1, Type: types.Int4OID, Common: []types.Datum{int64(7), int64(50)}, Freqs: []float64{0.5, 0.1},
+		Bounds: []types.Datum{int64(0), int64(1), int64(2), int64(3), int64(100)}}
+	rel := &catalog.Relation{OID: 9, Columns: []catalog.Column{{Name: "a", Num: 1, Type: types.Int4}}}
+	seg := &catalog.Segment{Rows: 1000, Zones: []catalog.Zone{{Column: 1, Min: int64(0), Max: int64(200), Distinct: 102}}}
+	st := tableStats(rel, &catalog.Manifest{Partitions: [][]*catalog.Segment{{seg}}}, &catalog.Statistics{Columns: []catalog.ColumnStatistics{*kept}})
+	cs, _ := st.Col(1)
+	r := &Relation{Rows: 1000, cols: map[expr.ColID]Column{1: {ndv: cs.NDV, min: cs.Min, max: cs.Max, typ: types.Int4, kept: cs.Kept}}}
+	col := &expr.Col{ID: 1, Typ: types.Int4}
+	for _, c := range []struct {
+		op   string
+		v    int64
+		want float64
+	}{
+		{"=", 7, 0.5}, {"=", 50, 0.1}, {"=", 8, 0.4 / 100},
+		{"<", 2, 0.2}, {"<", 8, 0.5 + 0.4*(3+5.0/97)/4}, {">", 3, 1 - 0.3},
+		{"<", 150, 0.75}, // after the histogram: as far as the extremes reach now
+	} {
+		got := r.cond(&expr.Call{Op: c.op, Args: []expr.Expr{col, &expr.Const{Val: c.v, Typ: types.Int4}}})
+		if math.Abs(got-c.want) > 1e-9 {
+			t.Errorf("a %s %d: %g of the rows, not %g", c.op, c.v, got, c.want)
+		}
+	}
+	rel.Columns[0].Type = types.Int8
+	if cs, _ = tableStats(rel, &catalog.Manifest{Partitions: [][]*catalog.Segment{{seg}}}, &catalog.Statistics{Columns: []catalog.ColumnStatistics{*kept}}).Col(1); cs.Kept != nil {
+		t.Error("statistics of another type")
 	}
 }

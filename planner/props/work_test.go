@@ -16,7 +16,7 @@ func TestWork(t *testing.T) {
 		name     string
 		from, to float64 // milliseconds of a thread, as measured at scale factor 1, give or take a half
 	}{{"q02", 3, 13}, {"q06", 7, 21}, {"q12", 9, 28}, {"q10", 20, 60}, {"q03", 20, 60}, {"q13", 45, 180}, {"q18", 120, 470}} {
-		text, err := os.ReadFile("../../cmd/bench/queries/" + q.name + ".sql")
+		text, err := os.ReadFile("../../tools/bench/queries/" + q.name + ".sql")
 		if err != nil {
 			t.Fatal(err)
 		}

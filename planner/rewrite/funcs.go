@@ -22,21 +22,8 @@ func Operator(name string, l, r types.Type) *fn.Operator {
 	if o := find(l.OID, r.OID); o != nil {
 		return o
 	}
-	a, b := generalOID(l), generalOID(r)
+	a, b := l.OID.General(), r.OID.General()
 	return find(a, b)
-}
-
-// generalOID is the type whose operators serve t.
-func generalOID(t types.Type) types.OID {
-	switch {
-	case t.OID == types.VarcharOID:
-		return types.TextOID
-	case t.IsArray():
-		return types.AnyArrayOID
-	case t.OID >= types.FirstUserOID:
-		return types.AnyEnumOID
-	}
-	return t.OID
 }
 
 // Equals makes l = r; nil if the types have no equality.

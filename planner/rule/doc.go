@@ -5,4 +5,6 @@
 //	planner/opt     lists the rules in phases, has most of them
 //	planner/unnest  subqueries and lateral joins
 //	planner/rule    Run
+//
+// Tested by planner/opt (TestPlans: fold.txt), planner/plan_test.go.
 package rule

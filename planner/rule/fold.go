@@ -200,12 +200,7 @@ func (f *Constants) call(e *expr.Call) expr.Expr {
 func stableCast(from, to types.Type) bool {
 	zoned := func(t types.Type) bool { return t.OID == types.TimestamptzOID || t.OID == types.TimetzOID }
 	dated := func(t types.Type) bool {
-		switch t.OID {
-		case types.DateOID, types.TimestampOID, types.TimestamptzOID, types.TimetzOID, types.TimeOID, types.IntervalOID,
-			types.Float4OID, types.Float8OID, types.ByteaOID, types.RecordOID:
-			return true
-		}
-		return t.IsArray()
+		return t.IsTime() || t.IsFloat() || t.Class() == types.ClassBytes || t.Form() == types.FormNested
 	}
 	switch {
 	case from.OID == to.OID:
@@ -215,16 +210,7 @@ func stableCast(from, to types.Type) bool {
 	case from.IsString() && dated(to), to.IsString() && dated(from):
 		return true
 	}
-	return isReg(from) || isReg(to)
-}
-
-func isReg(t types.Type) bool {
-	switch t.OID {
-	case types.RegprocOID, types.RegprocedureOID, types.RegoperOID, types.RegoperatorOID, types.RegclassOID, types.RegtypeOID,
-		types.RegnamespaceOID, types.RegroleOID, types.RegcollationOID, types.RegconfigOID:
-		return true
-	}
-	return false
+	return types.IsReg(from.OID) || types.IsReg(to.OID)
 }
 
 func foldAnd(e *expr.And) expr.Expr {

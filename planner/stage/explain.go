@@ -533,22 +533,11 @@ func width(n plan.Node) int {
 }
 
 func typeWidth(t types.Type) int {
-	switch t.OID {
-	case types.BoolOID, types.CharOID:
-		return 1
-	case types.Int2OID:
-		return 2
-	case types.Int4OID, types.Float4OID, types.DateOID, types.OIDOID:
-		return 4
-	case types.IntervalOID, types.UUIDOID:
-		return 16
-	case types.VarcharOID, types.BpcharOID:
-		if t.Mod > 4 {
-			return min(int(t.Mod-4), 256)
-		}
-		return 32
-	case types.NameOID:
-		return 64
+	if n := t.OID.Len(); n > 0 {
+		return int(n)
+	}
+	if t.Mod > 4 && t.IsText() {
+		return min(int(t.Mod-4), 256)
 	}
 	if t.IsString() {
 		return 32

@@ -37,6 +37,8 @@ func growing(n int) map[string]string {
 		"nested from":   within(n, "select a from (", "select a from t", ") q"),
 		"joins":         "select 1 from t t0 " + times(n, " ", func(i int) string { return fmt.Sprintf("join t t%d on t%d.a = t%d.a", i+1, i, i+1) }),
 		"left joins":    "select 1 from t t0 " + times(n, " ", func(i int) string { return fmt.Sprintf("left join t t%d on t0.a = t%d.a", i+1, i+1) }),
+		"using":         "select 1 from t t0 " + times(n, " ", func(i int) string { return fmt.Sprintf("join t t%d using (a)", i+1) }),
+		"nested joins":  within(n, "select x.a, y.b from (", "select a, b from t", ") x join t y on x.a = y.a"),
 		"tables":        "select 1 from " + times(n, ", ", func(i int) string { return fmt.Sprintf("t t%d", i) }),
 		"lateral":       "select 1 from t t0" + times(n, "", func(i int) string { return fmt.Sprintf(", lateral (select t%d.a + 1 as a) t%d", i, i+1) }),
 		"union all":     times(n, " union all ", func(i int) string { return fmt.Sprintf("select a, %d from t", i) }),

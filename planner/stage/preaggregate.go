@@ -25,7 +25,7 @@ import (
 // there are. The joins then process a row a group, and names and countries are read once for each.
 // Where an outer join pads a row with NULLs it pads a state, which adds nothing, as the row adds
 // nothing to aggregates that skip NULLs. Conditions of aggregates over columns of the joins are
-// applied to states (earlycase.go). DISTINCT is a grouping without aggregates.
+// applied to states (partialcalls.go). DISTINCT is a grouping without aggregates.
 func (p *placer) preaggregate(n plan.Node) plan.Node {
 	before := n
 	n = p.run.MapChildren(n, p.preaggregate)

@@ -5,4 +5,6 @@
 //
 // Each becomes a buffer, which its readers scan: a common subexpression spool, as other optimisers
 // call it. It is worth that where many rows are read for each that is kept.
+//
+// Tested by planner/opt/testdata/tpch.txt, planner/stage.
 package subplan

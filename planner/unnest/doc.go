@@ -8,4 +8,6 @@
 //	push_join.go, push_recursive.go  … through joins, through recursive unions
 //
 // After T. Neumann and A. Kemper, "Unnesting Arbitrary Queries", BTW 2015.
+//
+// Tested by planner/opt/testdata/decorrelate.txt, planner/stage/equivalence_test.go.
 package unnest

@@ -81,6 +81,7 @@ const (
 	mapUnique
 	mapRemoved
 	mapDefaults
+	mapStatistics
 )
 
 // writable copies a map of the base before its first change.

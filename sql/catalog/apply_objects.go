@@ -89,6 +89,9 @@ func (c *DropRelation) apply(e *edit) error {
 	if _, ok := e.s.sequences[c.OID]; ok {
 		delete(writable(e, mapSequences, &e.s.sequences), c.OID)
 	}
+	if e.s.statistics[c.OID] != nil {
+		delete(writable(e, mapStatistics, &e.s.statistics), c.OID)
+	}
 	e.dropKeys(c.OID)
 	e.dropComments(c.OID)
 	e.dropped = append(e.dropped, c.OID)

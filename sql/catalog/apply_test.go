@@ -276,7 +276,8 @@ func TestStateRoundTrip(t *testing.T) {
 	r.Columns[1].Type.Rec = &types.Record{Fields: []types.Field{{Name: "f", Type: types.Int4}}}
 	d.do("", &catalog.PutRelation{Rel: r}, &catalog.AppendSegments{Table: 20000, Segments: []*catalog.Segment{seg(1, 1)}},
 		&catalog.PutComment{On: catalog.Dep{OID: 20000, Column: 1}, Text: "hello"}, &catalog.PutSetting{Name: "x", Value: "y"},
-		&catalog.UniqueKeys{Table: 20000, Constraint: 4, Hashes: []uint64{3, 1}}, &catalog.PutNode{Node: &catalog.Node{ID: 1 << 63, Name: "n"}})
+		&catalog.UniqueKeys{Table: 20000, Constraint: 4, Hashes: []uint64{3, 1}}, &catalog.PutNode{Node: &catalog.Node{ID: 1 << 63, Name: "n"}},
+		&catalog.PutStatistics{Statistics: &catalog.Statistics{Table: 20000, Columns: []catalog.ColumnStatistics{{Column: 1, Type: types.Int4OID, Common: []types.Datum{int64(5)}, Freqs: []float64{0.5}}}}})
 	b, err := d.s.MarshalBinary()
 	if err != nil {
 		t.Fatal(err)
@@ -288,6 +289,12 @@ func TestStateRoundTrip(t *testing.T) {
 	b2, _ := s.MarshalBinary()
 	if !bytes.Equal(b, b2) {
 		t.Fatal("a restored state differs")
+	}
+	if k := s.Statistics(20000).Of(&r.Columns[0]); k == nil || k.Freqs[0] != 0.5 {
+		t.Fatal("the statistics are lost")
+	}
+	if n, _, err := s.Commit(9, []catalog.Change{&catalog.DropRelation{OID: 20000}}); err != nil || n.Statistics(20000) != nil || s.Statistics(20000) == nil {
+		t.Fatal("statistics of a table that is gone", err)
 	}
 	// A state that was restored from bytes changes as the original does.
 	c := []catalog.Change{&catalog.AppendSegments{Table: 20000, Segments: []*catalog.Segment{seg(2, 1)}}, &catalog.UniqueKeys{Table: 20000, Constraint: 4, Hashes: []uint64{7}, ReadVersion: 1}}

@@ -16,7 +16,7 @@ var kinds = []Change{
 	&PutModel{}, &DropModel{}, &PutJob{}, &JobProgress{}, &CancelJob{}, &DropJob{}, &PutNode{}, &DropNode{},
 	&PutSetting{}, &PutComment{}, &SetSequence{}, &AdvanceSequence{}, &AllocOIDs{}, &AppendSegments{}, &ReplaceSegments{},
 	&SetDeleted{}, &Truncate{}, &SetNodes{}, &UniqueKeys{}, &Guard{}, &DeleteRows{}, &SetModelNodes{}, &SetJobNodes{}, &TakeJob{}, &EndJob{}, &SetCluster{},
-	&PutDatabase{}, &PutDefaultGrants{}, &DrainNode{}, &LockRows{}, &AskNode{}, &ReturnSequence{}, &ChangeModel{},
+	&PutDatabase{}, &PutDefaultGrants{}, &DrainNode{}, &LockRows{}, &AskNode{}, &ReturnSequence{}, &ChangeModel{}, &PutStatistics{},
 }
 
 func init() { codec.Union(kinds...) }
@@ -77,6 +77,8 @@ type image struct {
 	Removed   []uint64
 	Database  Database
 	Defaults  []DefaultGrants
+	// Statistics are those of ANALYZE.
+	Statistics []*Statistics
 }
 
 type imageSeq struct {
@@ -109,7 +111,7 @@ const stateFormat = 1
 func (s *State) MarshalBinary() ([]byte, error) {
 	im := image{Version: s.version, NextOID: s.nextOID, Schemas: sorted(s.schemas), Relations: sorted(s.relations), Enums: sorted(s.types),
 		Roles: sorted(s.roles), Models: sorted(s.models), Jobs: sorted(s.jobs), Nodes: sorted(s.nodes), Manifests: sorted(s.manifests),
-		Settings: s.settings, Cluster: s.cluster, Removed: slices.Sorted(maps.Keys(s.removed)), Database: s.database, Defaults: s.DefaultGrants()}
+		Settings: s.settings, Cluster: s.cluster, Removed: slices.Sorted(maps.Keys(s.removed)), Database: s.database, Defaults: s.DefaultGrants(), Statistics: sorted(s.statistics)}
 	for _, oid := range slices.Sorted(maps.Keys(s.sequences)) {
 		im.Sequences = append(im.Sequences, imageSeq{oid, s.sequences[oid]})
 	}
@@ -175,6 +177,12 @@ func UnmarshalState(b []byte) (*State, error) {
 		x.tails = make([]*tail, len(x.Partitions))
 		x.count()
 		s.manifests[x.Table] = x
+	}
+	for _, x := range im.Statistics {
+		if s.statistics == nil {
+			s.statistics = map[types.OID]*Statistics{}
+		}
+		s.statistics[x.Table] = x
 	}
 	for _, x := range im.Sequences {
 		s.sequences[x.OID] = x.Value

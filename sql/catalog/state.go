@@ -31,6 +31,8 @@ type State struct {
 	database  Database
 	defaults  map[DefaultKey][]Grant
 	unique    map[types.OID]*keyLog // by constraint
+	// statistics are by table.
+	statistics map[types.OID]*Statistics
 
 	definitions *Definitions
 }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/tributarydb/tributary/sql/checked"
 	"github.com/tributarydb/tributary/sql/pgerr"
-	"github.com/tributarydb/tributary/sql/template"
+	"github.com/tributarydb/tributary/sql/tochar"
 )
 
 // formatTime is a time taken apart for to_char.
@@ -74,14 +74,14 @@ func cased(name, key string) string {
 }
 
 func (t *formatTime) format(format string) (string, error) {
-	nodes, err := template.Parse(format, true, nil)
+	nodes, err := tochar.Parse(format, true, nil)
 	if err != nil {
 		return "", err
 	}
 	var b []byte
 	for i := range nodes {
 		n := &nodes[i]
-		if n.Kind != template.KindField {
+		if n.Kind != tochar.KindField {
 			b = append(b, n.Text...)
 			continue
 		}
@@ -102,17 +102,17 @@ func (t *formatTime) shownYear(y int) int {
 	return y
 }
 
-func (t *formatTime) field(n *template.Node) (string, error) {
+func (t *formatTime) field(n *tochar.Node) (string, error) {
 	if t.interval {
 		switch n.Key.ID {
-		case template.FieldEra, template.FieldTZ, template.FieldTZH, template.FieldTZM, template.FieldOF, template.FieldMONTH, template.FieldMON, template.FieldDAY, template.FieldDY, template.FieldD, template.FieldIDay:
+		case tochar.FieldEra, tochar.FieldTZ, tochar.FieldTZH, tochar.FieldTZM, tochar.FieldOF, tochar.FieldMONTH, tochar.FieldMON, tochar.FieldDAY, tochar.FieldDY, tochar.FieldD, tochar.FieldIDay:
 			return "", pgerr.New(pgerr.InvalidDatetimeFormat, "invalid format specification for an interval value").
 				WithHint("Intervals are not tied to specific calendar dates.")
 		}
 	}
 	key := n.Key.Name
 	switch n.Key.ID {
-	case template.FieldMeridiem:
+	case tochar.FieldMeridiem:
 		s := "am"
 		if h := t.hour % 24; h >= 12 {
 			s = "pm"
@@ -121,7 +121,7 @@ func (t *formatTime) field(n *template.Node) (string, error) {
 			s = s[:1] + "." + s[1:] + "."
 		}
 		return cased(s, key), nil
-	case template.FieldEra:
+	case tochar.FieldEra:
 		s := "ad"
 		if t.year <= 0 {
 			s = "bc"
@@ -130,7 +130,7 @@ func (t *formatTime) field(n *template.Node) (string, error) {
 			s = s[:1] + "." + s[1:] + "."
 		}
 		return cased(s, key), nil
-	case template.FieldHH12:
+	case tochar.FieldHH12:
 		h := t.hour % 12
 		if h == 0 {
 			h = 12
@@ -140,50 +140,50 @@ func (t *formatTime) field(n *template.Node) (string, error) {
 			width = 3
 		}
 		return n.Num(width, h)
-	case template.FieldHH24:
+	case tochar.FieldHH24:
 		return n.Num(2, t.hour)
-	case template.FieldMI:
+	case tochar.FieldMI:
 		return n.Num(2, t.min)
-	case template.FieldSS:
+	case tochar.FieldSS:
 		return n.Num(2, t.sec)
-	case template.FieldFF:
+	case tochar.FieldFF:
 		d := int(key[2] - '0')
 		return n.Ordinal(fmt.Sprintf("%0*d", d, t.us/int64(checked.Pow10[6-d])))
-	case template.FieldMS:
+	case tochar.FieldMS:
 		return n.Ordinal(fmt.Sprintf("%03d", t.us/1000))
-	case template.FieldUS:
+	case tochar.FieldUS:
 		return n.Ordinal(fmt.Sprintf("%06d", t.us))
-	case template.FieldSSSS:
+	case tochar.FieldSSSS:
 		return n.Ordinal(strconv.FormatInt(t.hour*3600+t.min*60+t.sec, 10))
-	case template.FieldTZ:
+	case tochar.FieldTZ:
 		return cased(t.zone, key), nil
-	case template.FieldTZH, template.FieldTZM, template.FieldOF:
+	case tochar.FieldTZH, tochar.FieldTZM, tochar.FieldOF:
 		return t.offset(n)
-	case template.FieldMONTH:
+	case tochar.FieldMONTH:
 		return n.Name(9, cased(monthNames[t.mon-1], key))
-	case template.FieldMON:
+	case tochar.FieldMON:
 		return cased(monthNames[t.mon-1][:3], key), nil
-	case template.FieldDAY:
+	case tochar.FieldDAY:
 		return n.Name(9, cased(dayNames[t.wday], key))
-	case template.FieldDY:
+	case tochar.FieldDY:
 		return cased(dayNames[t.wday][:3], key), nil
 	}
 	return t.dateField(n)
 }
 
-func (t *formatTime) offset(n *template.Node) (string, error) {
+func (t *formatTime) offset(n *tochar.Node) (string, error) {
 	sign, abs := '+', t.east
 	if abs < 0 {
 		sign, abs = '-', -abs
 	}
 	switch n.Key.ID {
-	case template.FieldTZH:
+	case tochar.FieldTZH:
 		return fmt.Sprintf("%c%02d", sign, abs/3600), nil
-	case template.FieldTZM:
+	case tochar.FieldTZM:
 		return fmt.Sprintf("%02d", abs%3600/60), nil
 	}
 	width := 2
-	if n.Mods&template.FM != 0 {
+	if n.Mods&tochar.FM != 0 {
 		width = 0
 	}
 	s := fmt.Sprintf("%c%0*d", sign, width, abs/3600)
@@ -193,7 +193,7 @@ func (t *formatTime) offset(n *template.Node) (string, error) {
 	return s, nil
 }
 
-func (t *formatTime) dateField(n *template.Node) (string, error) {
+func (t *formatTime) dateField(n *tochar.Node) (string, error) {
 	key := n.Key.Name
 	var isoYear, isoNum, isoDay int
 	if t.interval {
@@ -203,28 +203,28 @@ func (t *formatTime) dateField(n *template.Node) (string, error) {
 		isoDay = int(t.day-isoWeekStart(isoYear, 1)) + 1
 	}
 	switch n.Key.ID {
-	case template.FieldMM:
+	case tochar.FieldMM:
 		return n.Num(2, int64(t.mon))
-	case template.FieldDDD:
+	case tochar.FieldDDD:
 		return n.Fixed(3, int64(t.yday))
-	case template.FieldIDDD:
+	case tochar.FieldIDDD:
 		return n.Fixed(3, int64(isoDay))
-	case template.FieldDD:
+	case tochar.FieldDD:
 		return n.Fixed(2, int64(t.mday))
-	case template.FieldD:
+	case tochar.FieldD:
 		return n.Ordinal(strconv.Itoa(t.wday + 1))
-	case template.FieldIDay:
+	case tochar.FieldIDay:
 		return n.Ordinal(strconv.Itoa((t.wday+6)%7 + 1))
-	case template.FieldWW:
+	case tochar.FieldWW:
 		return n.Fixed(2, int64((t.yday-1)/7+1))
-	case template.FieldIW:
+	case tochar.FieldIW:
 		return n.Fixed(2, int64(isoNum))
-	case template.FieldQ:
+	case tochar.FieldQ:
 		if t.mon == 0 {
 			return "", nil
 		}
 		return n.Ordinal(strconv.Itoa((t.mon-1)/3 + 1))
-	case template.FieldCC:
+	case tochar.FieldCC:
 		c := 0
 		switch {
 		case t.interval:
@@ -238,23 +238,23 @@ func (t *formatTime) dateField(n *template.Node) (string, error) {
 			return n.Ordinal(strconv.Itoa(c))
 		}
 		return n.Num(2, int64(c))
-	case template.FieldYComma:
+	case tochar.FieldYComma:
 		y := t.shownYear(t.year)
 		return n.Ordinal(fmt.Sprintf("%d,%03d", y/1000, y%1000))
-	case template.FieldYear, template.FieldIYear:
+	case tochar.FieldYear, tochar.FieldIYear:
 		y := t.shownYear(t.year)
 		width := len(key)
 		if y < 0 { // room for a sign by the year, whichever is printed
 			width++
 		}
-		if n.Key.ID == template.FieldIYear {
+		if n.Key.ID == tochar.FieldIYear {
 			y = t.shownYear(isoYear)
 		}
 		if len(key) < 4 {
 			y %= int(checked.Pow10[len(key)])
 		}
 		return n.Fixed(width, int64(y))
-	case template.FieldRM:
+	case tochar.FieldRM:
 		m := 0
 		switch {
 		case t.mon == 0 && t.year == 0:
@@ -269,9 +269,9 @@ func (t *formatTime) dateField(n *template.Node) (string, error) {
 			m = t.mon - 1
 		}
 		return n.Name(4, cased(romanMonths[m], key))
-	case template.FieldW:
+	case tochar.FieldW:
 		return n.Ordinal(strconv.Itoa((t.mday-1)/7 + 1))
-	case template.FieldJ:
+	case tochar.FieldJ:
 		if t.interval {
 			return n.Ordinal(strconv.FormatInt(YMDToDate(t.year, t.mon, t.mday)+julianUnix, 10))
 		}

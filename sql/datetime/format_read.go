@@ -9,18 +9,18 @@ import (
 	"github.com/tributarydb/tributary/sql/ascii"
 	"github.com/tributarydb/tributary/sql/checked"
 	"github.com/tributarydb/tributary/sql/pgerr"
-	"github.com/tributarydb/tributary/sql/template"
+	"github.com/tributarydb/tributary/sql/tochar"
 )
 
 // formatReader reads a text by a format: to_date() and to_timestamp().
 type formatReader struct {
 	s     string
 	pos   int
-	nodes []template.Node
+	nodes []tochar.Node
 	at    int  // the node being read
 	fixed bool // FX: blanks and separators count
 
-	mode                                       template.Mode
+	mode                                       tochar.Mode
 	hh, mi, ss, ssss, d, dd, ddd, mm, ms, year int
 	ww, w, cc, j, us, yearLen, tzh, tzm        int
 	pm, bc                                     int
@@ -73,7 +73,7 @@ func readFormat(s, format string) (dtState, *int, error) {
 	if format == "" {
 		return st, nil, nil
 	}
-	nodes, err := template.Parse(format, true, nil)
+	nodes, err := tochar.Parse(format, true, nil)
 	if err != nil {
 		return st, nil, err
 	}
@@ -113,12 +113,12 @@ func (r *formatReader) read() error {
 	extra := 0 // characters skipped beyond what the format accounts for
 	for r.at = 0; r.at < len(r.nodes) && r.pos < len(r.s); r.at++ {
 		n := &r.nodes[r.at]
-		isFX := n.Kind == template.KindField && n.Key.ID == template.FieldFX
-		if !r.fixed && !isFX && (n.Kind == template.KindField || r.at == 0) {
+		isFX := n.Kind == tochar.KindField && n.Key.ID == tochar.FieldFX
+		if !r.fixed && !isFX && (n.Kind == tochar.KindField || r.at == 0) {
 			extra += r.blanks()
 		}
 		switch n.Kind {
-		case template.KindSpace, template.KindSeparator:
+		case tochar.KindSpace, tochar.KindSeparator:
 			if r.fixed {
 				r.skipRune()
 				continue
@@ -129,7 +129,7 @@ func (r *formatReader) read() error {
 				extra++
 			}
 			continue
-		case template.KindText:
+		case tochar.KindText:
 			if !r.fixed && extra > 0 {
 				extra--
 			} else {
@@ -141,8 +141,8 @@ func (r *formatReader) read() error {
 			r.fixed = true
 			continue
 		}
-		if n.Key.Mode != template.ModeNone {
-			if r.mode != template.ModeNone && r.mode != n.Key.Mode {
+		if n.Key.Mode != tochar.ModeNone {
+			if r.mode != tochar.ModeNone && r.mode != n.Key.Mode {
 				return errTemplate("invalid combination of date conventions").
 					WithHint("Do not mix Gregorian and ISO week date conventions in a formatting template.")
 			}
@@ -159,7 +159,7 @@ func (r *formatReader) read() error {
 }
 
 // set stores a value that may have been given before, if it is the same.
-func (r *formatReader) set(dest *int, v int, n *template.Node) error {
+func (r *formatReader) set(dest *int, v int, n *tochar.Node) error {
 	if *dest != 0 && *dest != v {
 		return errTemplate("conflicting values for \"%s\" field in formatting string", n.Key.Name).
 			WithDetail("This value contradicts a previous setting for the same field type.")
@@ -171,27 +171,27 @@ func (r *formatReader) set(dest *int, v int, n *template.Node) error {
 // nextSeparates reports whether the digits of a field end where no digit is, so
 // that it may have any number of them.
 func (r *formatReader) nextSeparates() bool {
-	if r.nodes[r.at].Mods&(template.TH|template.Th) != 0 {
+	if r.nodes[r.at].Mods&(tochar.TH|tochar.Th) != 0 {
 		return true
 	}
 	if r.at+1 >= len(r.nodes) {
 		return true
 	}
 	next := &r.nodes[r.at+1]
-	if next.Kind == template.KindField {
+	if next.Kind == tochar.KindField {
 		return !next.Key.Digit
 	}
 	return len(next.Text) != 1 || !ascii.IsDigit(next.Text[0])
 }
 
 // integer reads a field of at most width digits into dest and returns the number of bytes read.
-func (r *formatReader) integer(dest *int, width int, n *template.Node) (int, error) {
+func (r *formatReader) integer(dest *int, width int, n *tochar.Node) (int, error) {
 	init := r.pos
 	r.blanks()
 	var v int64
 	var over bool
 	const hint = "If your source string is not fixed-width, try using the \"FM\" modifier."
-	if n.Mods&template.FM != 0 || r.nextSeparates() {
+	if n.Mods&tochar.FM != 0 || r.nextSeparates() {
 		took := 0
 		v, took, over = ascii.LeadingInt(r.s[init:])
 		r.pos = init + took
@@ -234,8 +234,8 @@ func (r *formatReader) integer(dest *int, width int, n *template.Node) (int, err
 }
 
 // skipOrdinal passes over the two letters that a TH modifier stands for.
-func (r *formatReader) skipOrdinal(n *template.Node) {
-	if n.Mods&(template.TH|template.Th) == 0 {
+func (r *formatReader) skipOrdinal(n *tochar.Node) {
+	if n.Mods&(tochar.TH|tochar.Th) == 0 {
 		return
 	}
 	for range 2 {
@@ -246,7 +246,7 @@ func (r *formatReader) skipOrdinal(n *template.Node) {
 }
 
 // choice reads one of some names, in any case.
-func (r *formatReader) choice(names []string, n *template.Node) (int, error) {
+func (r *formatReader) choice(names []string, n *tochar.Node) (int, error) {
 	for i, name := range names {
 		if len(r.rest()) >= len(name) && strings.EqualFold(r.rest()[:len(name)], name) {
 			r.pos += len(name)
@@ -269,16 +269,16 @@ func short3(names []string) []string {
 	return out
 }
 
-func (r *formatReader) field(n *template.Node, extra int) error {
+func (r *formatReader) field(n *tochar.Node, extra int) error {
 	key := n.Key.Name
 	number := func(dest *int, width int) error {
 		_, err := r.integer(dest, width, n)
 		return err
 	}
 	switch n.Key.ID {
-	case template.FieldMeridiem, template.FieldEra:
+	case tochar.FieldMeridiem, tochar.FieldEra:
 		names := []string{"am", "pm"}
-		if n.Key.ID == template.FieldEra {
+		if n.Key.ID == tochar.FieldEra {
 			names = []string{"ad", "bc"}
 		}
 		if strings.Contains(key, ".") {
@@ -290,29 +290,29 @@ func (r *formatReader) field(n *template.Node, extra int) error {
 		if err != nil {
 			return err
 		}
-		if n.Key.ID == template.FieldEra {
+		if n.Key.ID == tochar.FieldEra {
 			return r.set(&r.bc, v, n)
 		}
 		r.clock12 = true
 		return r.set(&r.pm, v, n)
-	case template.FieldHH12:
+	case tochar.FieldHH12:
 		r.clock12 = true
 		return number(&r.hh, 2)
-	case template.FieldHH24:
+	case tochar.FieldHH24:
 		return number(&r.hh, 2)
-	case template.FieldMI:
+	case tochar.FieldMI:
 		return number(&r.mi, 2)
-	case template.FieldSS:
+	case tochar.FieldSS:
 		return number(&r.ss, 2)
-	case template.FieldMS:
+	case tochar.FieldMS:
 		took, err := r.integer(&r.ms, 3, n)
 		if err == nil && took < 3 {
 			r.ms *= int(checked.Pow10[3-max(took, 1)])
 		}
 		return err
-	case template.FieldFF, template.FieldUS:
+	case tochar.FieldFF, tochar.FieldUS:
 		width := 6
-		if n.Key.ID == template.FieldFF {
+		if n.Key.ID == tochar.FieldFF {
 			width = int(key[2] - '0')
 		}
 		took, err := r.integer(&r.us, width, n)
@@ -320,11 +320,11 @@ func (r *formatReader) field(n *template.Node, extra int) error {
 			r.us *= int(checked.Pow10[6-max(took, 1)])
 		}
 		return err
-	case template.FieldSSSS:
+	case tochar.FieldSSSS:
 		return number(&r.ssss, len(key))
-	case template.FieldTZ, template.FieldOF:
+	case tochar.FieldTZ, tochar.FieldOF:
 		return pgerr.New(pgerr.FeatureNotSupported, "formatting field \"%s\" is only supported in to_char", key)
-	case template.FieldTZH:
+	case tochar.FieldTZH:
 		r.tzSign = 1
 		if r.pos < len(r.s) && strings.IndexByte("+- ", r.s[r.pos]) >= 0 {
 			if r.s[r.pos] == '-' {
@@ -335,14 +335,14 @@ func (r *formatReader) field(n *template.Node, extra int) error {
 			r.tzSign = -1 // the sign was taken for a separator
 		}
 		return number(&r.tzh, 2)
-	case template.FieldTZM:
+	case tochar.FieldTZM:
 		if r.tzSign == 0 {
 			r.tzSign = 1
 		}
 		return number(&r.tzm, 2)
-	case template.FieldMONTH, template.FieldMON:
+	case tochar.FieldMONTH, tochar.FieldMON:
 		names := monthNames[:]
-		if n.Key.ID == template.FieldMON {
+		if n.Key.ID == tochar.FieldMON {
 			names = short3(names)
 		}
 		v, err := r.choice(names, n)
@@ -350,9 +350,9 @@ func (r *formatReader) field(n *template.Node, extra int) error {
 			return err
 		}
 		return r.set(&r.mm, v+1, n)
-	case template.FieldDAY, template.FieldDY:
+	case tochar.FieldDAY, tochar.FieldDY:
 		names := dayNames[:]
-		if n.Key.ID == template.FieldDY {
+		if n.Key.ID == tochar.FieldDY {
 			names = short3(names)
 		}
 		v, err := r.choice(names, n)
@@ -360,7 +360,7 @@ func (r *formatReader) field(n *template.Node, extra int) error {
 			return err
 		}
 		return r.set(&r.d, v+1, n)
-	case template.FieldRM:
+	case tochar.FieldRM:
 		// The longer numerals come first: I is the beginning of III.
 		var names []string
 		for _, m := range []int{11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0} {
@@ -375,36 +375,36 @@ func (r *formatReader) field(n *template.Node, extra int) error {
 	return r.dateField(n, number)
 }
 
-func (r *formatReader) dateField(n *template.Node, number func(dest *int, width int) error) error {
+func (r *formatReader) dateField(n *tochar.Node, number func(dest *int, width int) error) error {
 	key := n.Key.Name
 	switch n.Key.ID {
-	case template.FieldMM:
+	case tochar.FieldMM:
 		return number(&r.mm, 2)
-	case template.FieldDDD:
+	case tochar.FieldDDD:
 		return number(&r.ddd, 3)
-	case template.FieldIDDD:
+	case tochar.FieldIDDD:
 		return number(&r.ddd, 3)
-	case template.FieldDD:
+	case tochar.FieldDD:
 		return number(&r.dd, 2)
-	case template.FieldD:
+	case tochar.FieldD:
 		return number(&r.d, 1)
-	case template.FieldIDay:
+	case tochar.FieldIDay:
 		err := number(&r.d, 1)
 		if r.d++; r.d > 7 {
 			r.d = 1
 		}
 		return err
-	case template.FieldWW, template.FieldIW:
+	case tochar.FieldWW, tochar.FieldIW:
 		return number(&r.ww, 2)
-	case template.FieldQ:
+	case tochar.FieldQ:
 		return number(nil, 1)
-	case template.FieldCC:
+	case tochar.FieldCC:
 		return number(&r.cc, 2)
-	case template.FieldJ:
+	case tochar.FieldJ:
 		return number(&r.j, 1)
-	case template.FieldW:
+	case tochar.FieldW:
 		return number(&r.w, 1)
-	case template.FieldYComma:
+	case tochar.FieldYComma:
 		th, a, _ := ascii.LeadingInt(r.rest())
 		if a == 0 || a >= len(r.rest()) || r.rest()[a] != ',' {
 			return errTemplate("invalid input string for \"Y,YYY\"")
@@ -421,7 +421,7 @@ func (r *formatReader) dateField(n *template.Node, number func(dest *int, width 
 		r.yearLen = 4
 		r.skipOrdinal(n)
 		return r.set(&r.year, int(th)*1000+int(y), n)
-	case template.FieldYear, template.FieldIYear:
+	case tochar.FieldYear, tochar.FieldIYear:
 		took, err := r.integer(&r.year, len(key), n)
 		if err != nil {
 			return err

@@ -1,6 +1,6 @@
 package datetime
 
-import "github.com/tributarydb/tributary/sql/template"
+import "github.com/tributarydb/tributary/sql/tochar"
 
 // resolve turns the fields that were read into a date and a time.
 func (r *formatReader) resolve(st *dtState) error {
@@ -32,7 +32,7 @@ func (r *formatReader) resolve(st *dtState) error {
 		st.mask |= mDate
 	}
 	if r.ww != 0 {
-		if r.mode == template.ModeISO {
+		if r.mode == tochar.ModeISO {
 			day := isoWeekStart(st.year, r.ww)
 			if r.d > 1 { // 1 is Sunday, the last day of the week
 				day += int64(r.d - 2)
@@ -123,7 +123,7 @@ func (r *formatReader) resolveDayOfYear(st *dtState) error {
 	if st.year == 0 && r.bc == 0 {
 		return errTemplate("cannot calculate day of year without year information")
 	}
-	if r.mode == template.ModeISO {
+	if r.mode == tochar.ModeISO {
 		st.setDay(isoWeekStart(st.year, 1) + int64(r.ddd) - 1)
 		st.mask |= mDate
 		return nil

@@ -6,4 +6,6 @@
 //	Source ──Verbatim, Writer──▶ Run: tokens written for a grammar, with the way back
 //
 // Of the grammars it uses only the list of keywords.
+//
+// Tested by sql/parse/scan_test.go, sql/parse/find_test.go, sql/parse/golden_test.go.
 package lex

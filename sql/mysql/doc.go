@@ -12,4 +12,6 @@
 // with lower_case_table_names = 1, so that both dialects see the same tables.
 // Strings compare by their bytes, as under utf8mb4_bin. What has no equal is
 // refused with 0A000; what has no effect here (ENGINE=, plain KEY) is noted.
+//
+// Tested by sql/parse/dialect_test.go, cluster/node/testdata/sql/mysql.txt.
 package mysql

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/tributarydb/tributary/sql/pgerr"
-	"github.com/tributarydb/tributary/sql/template"
+	"github.com/tributarydb/tributary/sql/tochar"
 )
 
 // numFlags are the features a numeric format uses.
@@ -36,7 +36,7 @@ const (
 
 // numFormat is a numeric format understood.
 type numFormat struct {
-	nodes              []template.Node
+	nodes              []tochar.Node
 	pre, post          int // digit places before and after the point
 	sign               signPlace
 	preAtSign          int
@@ -50,22 +50,22 @@ func (f *numFormat) has(x numFlags) bool { return f.flags&x != 0 }
 func parseNumFormat(format string) (*numFormat, error) {
 	f := &numFormat{}
 	var err error
-	f.nodes, err = template.Parse(format, false, f.note)
+	f.nodes, err = tochar.Parse(format, false, f.note)
 	return f, err
 }
 
 func errNumFormat(s string) *pgerr.Error { return pgerr.New(pgerr.SyntaxError, "%s", s) }
 
 // note takes one node of the format into account.
-func (f *numFormat) note(n *template.Node) error {
-	if n.Kind != template.KindField {
+func (f *numFormat) note(n *tochar.Node) error {
+	if n.Kind != tochar.KindField {
 		return nil
 	}
-	if f.has(nfExp) && n.Key.ID != template.NumE {
+	if f.has(nfExp) && n.Key.ID != tochar.NumE {
 		return errNumFormat(`"EEEE" must be the last pattern used`)
 	}
 	switch n.Key.ID {
-	case template.Num9:
+	case tochar.Num9:
 		switch {
 		case f.has(nfBracket):
 			return errNumFormat(`"9" must be ahead of "PR"`)
@@ -76,7 +76,7 @@ func (f *numFormat) note(n *template.Node) error {
 		default:
 			f.pre++
 		}
-	case template.Num0:
+	case tochar.Num0:
 		if f.has(nfBracket) {
 			return errNumFormat(`"0" must be ahead of "PR"`)
 		}
@@ -90,11 +90,11 @@ func (f *numFormat) note(n *template.Node) error {
 			f.pre++
 		}
 		f.zeroEnd = f.pre + f.post
-	case template.NumB:
+	case tochar.NumB:
 		if f.pre == 0 && f.post == 0 && !f.has(nfZero) {
 			f.flags |= nfBlank
 		}
-	case template.NumD, template.NumPoint:
+	case tochar.NumD, tochar.NumPoint:
 		if f.has(nfDecimal) {
 			return errNumFormat("multiple decimal points")
 		}
@@ -102,9 +102,9 @@ func (f *numFormat) note(n *template.Node) error {
 			return errNumFormat(`cannot use "V" and decimal point together`)
 		}
 		f.flags |= nfDecimal
-	case template.NumFM:
+	case tochar.NumFM:
 		f.flags |= nfFill
-	case template.NumS:
+	case tochar.NumS:
 		if f.has(nfSign) {
 			return errNumFormat(`cannot use "S" twice`)
 		}
@@ -117,34 +117,34 @@ func (f *numFormat) note(n *template.Node) error {
 		} else if f.sign == signNone {
 			f.sign = signPost
 		}
-	case template.NumMI:
+	case tochar.NumMI:
 		if f.has(nfSign) {
 			return errNumFormat(`cannot use "S" and "MI" together`)
 		}
 		f.flags |= nfMinus
-	case template.NumPL:
+	case tochar.NumPL:
 		if f.has(nfSign) {
 			return errNumFormat(`cannot use "S" and "PL" together`)
 		}
 		f.flags |= nfPlus
-	case template.NumSG:
+	case tochar.NumSG:
 		if f.has(nfSign) {
 			return errNumFormat(`cannot use "S" and "SG" together`)
 		}
 		f.flags |= nfMinus | nfPlus
-	case template.NumPR:
+	case tochar.NumPR:
 		if f.has(nfSign | nfPlus | nfMinus) {
 			return errNumFormat(`cannot use "PR" and "S"/"PL"/"MI"/"SG" together`)
 		}
 		f.flags |= nfBracket
-	case template.NumRN:
+	case tochar.NumRN:
 		f.flags |= nfRoman
-	case template.NumV:
+	case tochar.NumV:
 		if f.has(nfDecimal) {
 			return errNumFormat(`cannot use "V" and decimal point together`)
 		}
 		f.flags |= nfMulti
-	case template.NumE:
+	case tochar.NumE:
 		if f.has(nfExp) {
 			return errNumFormat(`cannot use "EEEE" twice`)
 		}

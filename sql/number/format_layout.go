@@ -6,7 +6,7 @@ import (
 
 	"github.com/tributarydb/tributary/sql/ascii"
 	"github.com/tributarydb/tributary/sql/pgerr"
-	"github.com/tributarydb/tributary/sql/template"
+	"github.com/tributarydb/tributary/sql/tochar"
 )
 
 // numWriter lays digits out under a format, place by place.
@@ -75,25 +75,25 @@ func (f *numFormat) write(number string, spaces int, sign byte) (string, error) 
 
 func (w *numWriter) put(s string) { w.out = append(w.out, s...) }
 
-func (w *numWriter) node(n *template.Node) error {
-	if n.Kind != template.KindField {
+func (w *numWriter) node(n *tochar.Node) error {
+	if n.Kind != tochar.KindField {
 		w.put(n.Text)
 		return nil
 	}
 	upper := n.Key.Name[0] < 'a'
 	switch n.Key.ID {
-	case template.Num9, template.Num0, template.NumPoint, template.NumD:
+	case tochar.Num9, tochar.Num0, tochar.NumPoint, tochar.NumD:
 		w.place(n.Key.ID)
-	case template.NumComma, template.NumG:
+	case tochar.NumComma, tochar.NumG:
 		switch {
 		case w.inNumber:
 			w.put(",")
 		case !w.has(nfFill):
 			w.put(" ")
 		}
-	case template.NumL:
+	case tochar.NumL:
 		w.put(" ")
-	case template.NumRN:
+	case tochar.NumRN:
 		s := w.number
 		if !w.has(nfFill) {
 			s = fmt.Sprintf("%15s", s)
@@ -102,19 +102,19 @@ func (w *numWriter) node(n *template.Node) error {
 			s = strings.ToLower(s)
 		}
 		w.put(s)
-	case template.NumTH:
+	case tochar.NumTH:
 		if w.has(nfRoman|nfDecimal) || w.number[0] == '#' || w.sign == '-' {
 			break
 		}
 		if !ascii.IsDigit(w.number[len(w.number)-1]) {
 			return pgerr.New(pgerr.InvalidTextRepresentation, "\"%s\" is not a number", w.number)
 		}
-		w.put(template.Ordinal(w.number, upper))
-	case template.NumMI:
+		w.put(tochar.Ordinal(w.number, upper))
+	case tochar.NumMI:
 		w.signOr('-')
-	case template.NumPL:
+	case tochar.NumPL:
 		w.signOr('+')
-	case template.NumSG:
+	case tochar.NumSG:
 		if w.sign != 0 {
 			w.out = append(w.out, w.sign)
 		}
@@ -138,7 +138,7 @@ func (w *numWriter) predecSpace() bool {
 func (w *numWriter) lastIsPoint() bool { return w.last >= 0 && w.number[w.last] == '.' }
 
 // place writes what belongs to one digit place or the point.
-func (w *numWriter) place(id template.ID) {
+func (w *numWriter) place(id tochar.ID) {
 	if w.has(nfRoman) {
 		return
 	}
@@ -208,14 +208,14 @@ func (w *numWriter) writeSign() {
 	w.wroteSign = true
 }
 
-func (w *numWriter) digit(id template.ID) {
+func (w *numWriter) digit(id tochar.ID) {
 	if w.at < len(w.number) && w.number[w.at] == '.' {
 		if !w.lastIsPoint() || w.has(nfFill) {
 			w.put(".")
 		}
 	} else {
 		switch {
-		case w.last >= 0 && w.at > w.last && id != template.Num0:
+		case w.last >= 0 && w.at > w.last && id != tochar.Num0:
 		case w.predecSpace():
 			if !w.has(nfFill) {
 				w.put(" ")
@@ -291,28 +291,28 @@ func ParseNumberFormat(s, format string) (d Decimal, ok bool, err error) {
 
 func (r *numReader) end() bool { return r.pos >= len(r.s) }
 
-func (r *numReader) node(n *template.Node) {
-	if n.Kind != template.KindField {
+func (r *numReader) node(n *tochar.Node) {
+	if n.Kind != tochar.KindField {
 		r.skip(1, false)
 		return
 	}
 	switch n.Key.ID {
-	case template.Num9, template.Num0, template.NumPoint, template.NumD:
+	case tochar.Num9, tochar.Num0, tochar.NumPoint, tochar.NumD:
 		r.place(n.Key.ID)
 		r.pos++
-	case template.NumComma, template.NumG:
+	case tochar.NumComma, tochar.NumG:
 		if r.s[r.pos] == ',' {
 			r.pos++
 		}
-	case template.NumL:
+	case tochar.NumL:
 		r.skip(1, true)
-	case template.NumTH:
+	case tochar.NumTH:
 		r.skip(2, true)
-	case template.NumMI:
+	case tochar.NumMI:
 		r.signAt("-")
-	case template.NumPL:
+	case tochar.NumPL:
 		r.signAt("+")
-	case template.NumSG:
+	case tochar.NumSG:
 		r.signAt("+-")
 	}
 }
@@ -341,14 +341,14 @@ func (r *numReader) skip(n int, keep bool) {
 
 // place reads one digit or the point, with a sign before or behind. It leaves
 // pos on the last character read; the caller steps over it.
-func (r *numReader) place(id template.ID) {
+func (r *numReader) place(id tochar.ID) {
 	if r.s[r.pos] == ' ' {
 		r.pos++
 	}
 	if r.end() {
 		return
 	}
-	if r.sign == ' ' && (id == template.Num0 || id == template.Num9) && r.readPre+r.readPost == 0 {
+	if r.sign == ' ' && (id == tochar.Num0 || id == tochar.Num9) && r.readPre+r.readPost == 0 {
 		c := r.s[r.pos]
 		switch {
 		case r.has(nfSign) && r.numFormat.sign == signPre:

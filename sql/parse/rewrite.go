@@ -18,7 +18,7 @@ import (
 // The name inside the quotes is written as SQL would write it ("Big Name"
 // keeps its double quotes), so the binder reads it as it reads any model name.
 //
-// Five things the grammar has wrong: names of more than two parts (dotted.go), float(n), whose n it drops, becomes real
+// Five things the grammar has wrong: names of more than two parts (longnames.go), float(n), whose n it drops, becomes real
 // or double precision; $tag$…$tag$, whose tags it takes in ASCII only, and
 // 'a' -- comment <newline> 'b' become one '…'; and bytes written as \xHH or \OOO, which it takes for
 // characters, become what they stand for.

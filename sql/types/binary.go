@@ -16,6 +16,9 @@ var be = binary.BigEndian
 // AppendBinary appends the binary wire form of d, a value of t that is not
 // NULL, without a length word.
 func AppendBinary(dst []byte, t Type, d Datum) []byte {
+	if send := t.OID.def().send; send != nil {
+		return send(dst, d)
+	}
 	switch v := d.(type) {
 	case bool:
 		if v {
@@ -23,29 +26,13 @@ func AppendBinary(dst []byte, t Type, d Datum) []byte {
 		}
 		return append(dst, 0)
 	case string:
-		switch t.OID {
-		case JSONBOID, JSONPathOID:
-			dst = append(dst, 1)
-		case BitOID, VarbitOID:
-			return appendBits(dst, v)
-		case CharOID:
-			if v == "" {
-				return append(dst, 0)
-			}
-			return append(dst, v[0])
-		case PgLSNOID:
-			a, b, _ := strings.Cut(v, "/")
-			hi, _ := strconv.ParseUint(a, 16, 32)
-			lo, _ := strconv.ParseUint(b, 16, 32)
-			return be.AppendUint64(dst, hi<<32|lo)
-		}
 		return append(dst, v...)
 	case []byte:
 		return append(dst, v...)
 	case [16]byte:
 		return append(dst, v[:]...)
 	case float64:
-		if t.OID == Float4OID {
+		if t.Form() == FormFloat32 {
 			return be.AppendUint32(dst, math.Float32bits(float32(v)))
 		}
 		if math.IsNaN(v) {
@@ -61,23 +48,11 @@ func AppendBinary(dst []byte, t Type, d Datum) []byte {
 	case datetime.TimeTZ:
 		return be.AppendUint32(be.AppendUint64(dst, uint64(v.Micros)), uint32(v.Zone))
 	case int64:
-		switch t.OID {
-		case Int2OID:
+		switch t.Form() {
+		case FormInt16:
 			return be.AppendUint16(dst, uint16(v))
-		case TIDOID:
-			return be.AppendUint16(be.AppendUint32(dst, uint32(v>>16)), uint16(v))
-		case Int8OID, TimeOID:
+		case FormInt64:
 			return be.AppendUint64(dst, uint64(v))
-		case TimestampOID, TimestamptzOID:
-			if !datetime.IsInfTimestamp(v) {
-				v -= datetime.PgEpochMicros
-			}
-			return be.AppendUint64(dst, uint64(v))
-		case DateOID:
-			if !datetime.IsInfDate(v) {
-				v -= datetime.PgEpochDays
-			}
-			return be.AppendUint32(dst, uint32(v))
 		}
 		return be.AppendUint32(dst, uint32(v))
 	case Array:
@@ -135,7 +110,8 @@ func appendArrayBinary(dst []byte, t Type, v Array) []byte {
 	return dst
 }
 
-func appendBits(dst []byte, s string) []byte {
+func sendBits(dst []byte, d Datum) []byte {
+	s := d.(string)
 	dst = be.AppendUint32(dst, uint32(len(s)))
 	for i := 0; i < len(s); i += 8 {
 		var c byte
@@ -145,6 +121,44 @@ func appendBits(dst []byte, s string) []byte {
 		dst = append(dst, c)
 	}
 	return dst
+}
+
+// sendVersioned puts a version before the text.
+func sendVersioned(dst []byte, d Datum) []byte { return append(append(dst, 1), d.(string)...) }
+
+func sendChar(dst []byte, d Datum) []byte {
+	if v := d.(string); v != "" {
+		return append(dst, v[0])
+	}
+	return append(dst, 0)
+}
+
+func sendLSN(dst []byte, d Datum) []byte {
+	a, b, _ := strings.Cut(d.(string), "/")
+	hi, _ := strconv.ParseUint(a, 16, 32)
+	lo, _ := strconv.ParseUint(b, 16, 32)
+	return be.AppendUint64(dst, hi<<32|lo)
+}
+
+func sendTID(dst []byte, d Datum) []byte {
+	v := d.(int64)
+	return be.AppendUint16(be.AppendUint32(dst, uint32(v>>16)), uint16(v))
+}
+
+func sendTimestamp(dst []byte, d Datum) []byte {
+	v := d.(int64)
+	if !datetime.IsInfTimestamp(v) {
+		v -= datetime.PgEpochMicros
+	}
+	return be.AppendUint64(dst, uint64(v))
+}
+
+func sendDate(dst []byte, d Datum) []byte {
+	v := d.(int64)
+	if !datetime.IsInfDate(v) {
+		v -= datetime.PgEpochDays
+	}
+	return be.AppendUint32(dst, uint32(v))
 }
 
 func errBinary(format string, args ...any) error {

@@ -8,7 +8,6 @@ import (
 	"github.com/tributarydb/tributary/sql/checked"
 	"github.com/tributarydb/tributary/sql/datetime"
 	"github.com/tributarydb/tributary/sql/json"
-	"github.com/tributarydb/tributary/sql/jsonpath"
 	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
@@ -23,112 +22,110 @@ func ParseBinary(t Type, b []byte) (Datum, error) {
 	return ApplyMod(t, d, false)
 }
 
-// wireSize is the size of the types of fixed size; 0 for the others.
-func wireSize(o OID) int {
-	switch o {
-	case BoolOID, CharOID:
-		return 1
-	case Int2OID:
-		return 2
-	case Int4OID, Float4OID, DateOID, OIDOID, XIDOID, CIDOID:
-		return 4
-	case Int8OID, Float8OID, TimeOID, TimestampOID, TimestamptzOID, PgLSNOID:
-		return 8
-	case TimetzOID:
-		return 12
-	case IntervalOID, UUIDOID:
-		return 16
-	case TIDOID:
-		return 6
-	}
-	if IsReg(o) {
-		return 4
-	}
-	return 0
-}
-
 func parseBinary(t Type, b []byte) (Datum, error) {
-	if n := wireSize(t.OID); n > 0 && len(b) != n {
-		if len(b) < n {
-			return nil, errShort()
-		}
+	def := t.OID.def()
+	switch n := def.size; {
+	case def.parse == nil:
+		return nil, pgerr.Unsupported("type %s is not supported", t)
+	case n == 0 || len(b) == n:
+	case len(b) < n:
+		return nil, errShort()
+	default:
 		return nil, errBinary("incorrect binary data format")
 	}
-	switch t.OID {
-	case BoolOID:
+	if def.receive != nil {
+		return def.receive(t, b)
+	}
+	switch def.form {
+	case FormBool:
 		return b[0] != 0, nil
-	case CharOID:
-		if b[0] == 0 {
-			return "", nil
-		}
-		return string(b), nil
-	case Int2OID:
+	case FormInt16:
 		return int64(int16(be.Uint16(b))), nil
-	case Int4OID:
+	case FormInt32:
 		return int64(int32(be.Uint32(b))), nil
-	case Int8OID:
+	case FormInt64:
 		return int64(be.Uint64(b)), nil
-	case OIDOID, XIDOID, CIDOID:
+	case FormUint32:
 		return int64(be.Uint32(b)), nil
-	case Float4OID:
+	case FormFloat32:
 		return float64(math.Float32frombits(be.Uint32(b))), nil
-	case Float8OID:
+	case FormFloat64:
 		return math.Float64frombits(be.Uint64(b)), nil
-	case NumericOID:
-		d, err := number.ParseDecimalWire(b)
-		if err == nil && t.Mod < 0 && t.Prec > 0 {
-			return datum(number.FitFixed(int(t.Prec), int(t.Scale), d))
-		}
-		return datum(d, err)
-	case ByteaOID:
-		return append([]byte{}, b...), nil
-	case UUIDOID:
+	case FormFixed16:
 		return [16]byte(b), nil
-	case DateOID:
-		v := int64(int32(be.Uint32(b)))
-		if datetime.IsInfDate(v) {
-			return v, nil
-		}
-		v += datetime.PgEpochDays
-		if !datetime.ValidDate(v) {
-			return nil, datetime.ErrDateRange()
-		}
+	case FormBinary:
+		return append([]byte{}, b...), nil
+	}
+	s := string(b)
+	return s, pgerr.CheckUTF8(s)
+}
+
+func receiveChar(_ Type, b []byte) (Datum, error) { return CharOf(b[0]), nil }
+
+func receiveName(_ Type, b []byte) (Datum, error) {
+	s := string(b)
+	return TruncateName(s), pgerr.CheckUTF8(s)
+}
+
+func receiveNumeric(t Type, b []byte) (Datum, error) { return fixedOf(t)(number.ParseDecimalWire(b)) }
+
+func receiveDate(_ Type, b []byte) (Datum, error) {
+	v := int64(int32(be.Uint32(b)))
+	if datetime.IsInfDate(v) {
 		return v, nil
-	case TimeOID:
-		v := int64(be.Uint64(b))
-		if v < 0 || v > datetime.MicrosPerDay {
-			return nil, pgerr.New(pgerr.DatetimeFieldOverflow, "time out of range")
-		}
+	}
+	v += datetime.PgEpochDays
+	if !datetime.ValidDate(v) {
+		return nil, datetime.ErrDateRange()
+	}
+	return v, nil
+}
+
+func receiveTime(_ Type, b []byte) (Datum, error) {
+	v := int64(be.Uint64(b))
+	if v < 0 || v > datetime.MicrosPerDay {
+		return nil, pgerr.New(pgerr.DatetimeFieldOverflow, "time out of range")
+	}
+	return v, nil
+}
+
+func receiveTimetz(_ Type, b []byte) (Datum, error) {
+	v := datetime.TimeTZ{Micros: int64(be.Uint64(b)), Zone: int32(be.Uint32(b[8:]))}
+	if v.Micros < 0 || v.Micros > datetime.MicrosPerDay {
+		return nil, pgerr.New(pgerr.DatetimeFieldOverflow, "time out of range")
+	}
+	if v.Zone <= -datetime.MaxZone || v.Zone >= datetime.MaxZone {
+		return nil, pgerr.New(pgerr.InvalidTimeZoneDisplacement, "time zone displacement out of range")
+	}
+	return v, nil
+}
+
+func receiveTimestamp(_ Type, b []byte) (Datum, error) {
+	v := int64(be.Uint64(b))
+	if datetime.IsInfTimestamp(v) {
 		return v, nil
-	case TimetzOID:
-		v := datetime.TimeTZ{Micros: int64(be.Uint64(b)), Zone: int32(be.Uint32(b[8:]))}
-		if v.Micros < 0 || v.Micros > datetime.MicrosPerDay {
-			return nil, pgerr.New(pgerr.DatetimeFieldOverflow, "time out of range")
-		}
-		if v.Zone <= -datetime.MaxZone || v.Zone >= datetime.MaxZone {
-			return nil, pgerr.New(pgerr.InvalidTimeZoneDisplacement, "time zone displacement out of range")
-		}
-		return v, nil
-	case TimestampOID, TimestamptzOID:
-		v := int64(be.Uint64(b))
-		if datetime.IsInfTimestamp(v) {
-			return v, nil
-		}
-		v, ok := checked.Add(v, datetime.PgEpochMicros)
-		if !ok || !datetime.ValidTimestamp(v) {
-			return nil, datetime.ErrTimestampRange()
-		}
-		return v, nil
-	case IntervalOID:
-		return datetime.Interval{Micros: int64(be.Uint64(b)), Days: int32(be.Uint32(b[8:])), Months: int32(be.Uint32(b[12:]))}, nil
-	case TIDOID:
-		return TIDOf(be.Uint32(b), be.Uint16(b[4:])), nil
-	case PgLSNOID:
-		v := be.Uint64(b)
-		return fmt.Sprintf("%X/%X", v>>32, uint32(v)), nil
-	case BitOID, VarbitOID:
-		return parseBitsBinary(b)
-	case JSONBOID, JSONPathOID:
+	}
+	v, ok := checked.Add(v, datetime.PgEpochMicros)
+	if !ok || !datetime.ValidTimestamp(v) {
+		return nil, datetime.ErrTimestampRange()
+	}
+	return v, nil
+}
+
+func receiveInterval(_ Type, b []byte) (Datum, error) {
+	return datetime.Interval{Micros: int64(be.Uint64(b)), Days: int32(be.Uint32(b[8:])), Months: int32(be.Uint32(b[12:]))}, nil
+}
+
+func receiveTID(_ Type, b []byte) (Datum, error) { return TIDOf(be.Uint32(b), be.Uint16(b[4:])), nil }
+
+func receiveLSN(_ Type, b []byte) (Datum, error) {
+	v := be.Uint64(b)
+	return fmt.Sprintf("%X/%X", v>>32, uint32(v)), nil
+}
+
+// receiveVersioned reads text after a version.
+func receiveVersioned(parse func(string) (string, error)) func(t Type, b []byte) (Datum, error) {
+	return func(t Type, b []byte) (Datum, error) {
 		if len(b) < 1 || b[0] != 1 {
 			v := 0
 			if len(b) > 0 {
@@ -140,37 +137,19 @@ func parseBinary(t Type, b []byte) (Datum, error) {
 		if err := pgerr.CheckUTF8(s); err != nil {
 			return nil, err
 		}
-		if t.OID == JSONPathOID {
-			return datum(jsonpath.Canonical(s))
-		}
-		return datum(json.CanonicalJSONB(s))
-	case JSONOID:
-		s := string(b)
-		if err := pgerr.CheckUTF8(s); err != nil {
-			return nil, err
-		}
-		return s, json.Valid(s)
-	case NameOID:
-		s := string(b)
-		return TruncateName(s), pgerr.CheckUTF8(s)
-	case VoidOID:
-		return nil, nil
-	case RecordOID:
-		return parseRecordBinary(t, b)
+		return datum(parse(s))
 	}
-	switch {
-	case IsReg(t.OID):
-		return int64(be.Uint32(b)), nil
-	case t.IsArray():
-		return parseArrayBinary(t, b)
-	case t.IsString():
-		s := string(b)
-		return s, pgerr.CheckUTF8(s)
-	}
-	return nil, pgerr.Unsupported("type %s is not supported", t)
 }
 
-func parseBitsBinary(b []byte) (Datum, error) {
+func receiveJSON(_ Type, b []byte) (Datum, error) {
+	s := string(b)
+	if err := pgerr.CheckUTF8(s); err != nil {
+		return nil, err
+	}
+	return s, json.Valid(s)
+}
+
+func receiveBits(_ Type, b []byte) (Datum, error) {
 	if len(b) < 4 {
 		return nil, errShort()
 	}
@@ -202,7 +181,7 @@ func sized(b []byte) (val, rest []byte, null bool, err error) {
 	return b[:n], b[n:], false, nil
 }
 
-func parseArrayBinary(t Type, b []byte) (Datum, error) {
+func receiveArray(t Type, b []byte) (Datum, error) {
 	elem, _ := t.Elem()
 	out := Array{Elem: elem}
 	elem.Mod = -1
@@ -252,7 +231,7 @@ func parseArrayBinary(t Type, b []byte) (Datum, error) {
 	return out, nil
 }
 
-func parseRecordBinary(t Type, b []byte) (Datum, error) {
+func receiveRecord(t Type, b []byte) (Datum, error) {
 	if t.Rec == nil {
 		return nil, pgerr.Unsupported("input of anonymous composite types is not implemented")
 	}

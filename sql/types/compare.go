@@ -131,16 +131,6 @@ func Compared[S string | []byte](t Type, s S) S {
 	return s
 }
 
-// EqualIsSame reports whether equal values of t are the same value to every
-// function: 1.0 and 1.00, 'a' and 'a ' as bpchar, or -0 and 0 are not.
-func (t Type) EqualIsSame() bool {
-	switch t.OID {
-	case BoolOID, Int2OID, Int4OID, Int8OID, OIDOID, TextOID, VarcharOID, NameOID, CharOID, DateOID, TimeOID, TimestampOID, TimestamptzOID, UUIDOID, ByteaOID:
-		return true
-	}
-	return t.IsFixed() || t.OID >= FirstUserOID && t.OID < UserArrayBit
-}
-
 // EqualByBytes reports whether equal strings of t are the same bytes. They are
 // not for bpchar, where blanks at the end do not count, and for jsonb, where 1.0
 // is 1.00.

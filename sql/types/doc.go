@@ -31,10 +31,14 @@
 // from Mod, which is what a client sees: numeric(15,2) * numeric(15,2) has no
 // modifier in PostgreSQL, yet its scale is 4.
 //
+// table.go is the table of types: one row says all that is known of a type, kinds.go the forms and
+// classes that it names, and whoever wants to know what a type is asks it. pgtype_rows.go
+// and typename.go are the names, the rows of pg_type.
+//
 // text.go has ParseText and AppendText, binary*.go the wire's binary form, mod.go modifiers,
-// arrow.go columns, compare.go order and hashes, json.go to_json(); bytes_text.go, array_text.go,
-// row_text.go and reg.go are the text of what has no package of its own; typename.go and
-// pgtype_rows.go are the names, the rows of pg_type.
+// arrow.go columns, compare.go order and hashes, json.go to_json(), infoschema.go what
+// information_schema says; bytes_text.go, array_text.go,
+// row_text.go and reg.go are the text of what has no package of its own.
 //
 // All of it is pure: no clock, no catalog, no settings but those an Env holds.
 // The tables in testdata hold what PostgreSQL 15 answers.

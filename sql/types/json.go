@@ -7,7 +7,6 @@ import (
 	"github.com/tributarydb/tributary/sql/ascii"
 	"github.com/tributarydb/tributary/sql/datetime"
 	"github.com/tributarydb/tributary/sql/json"
-	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
@@ -25,35 +24,16 @@ func appendJSON(dst []byte, t Type, d Datum, env *Env, depth int) ([]byte, error
 	switch v := d.(type) {
 	case nil:
 		return append(dst, "null"...), nil
-	case bool:
-		return strconv.AppendBool(dst, v), nil
 	case int64:
-		switch t.OID {
-		case Int2OID, Int4OID, Int8OID:
-			return strconv.AppendInt(dst, v, 10), nil
-		case DateOID:
-			if !datetime.IsInfDate(v) {
-				return append(datetime.AppendDate(append(dst, '"'), v, nil), '"'), nil
+		switch class := t.Class(); {
+		case class == ClassDate && !datetime.IsInfDate(v):
+			return append(datetime.AppendDate(append(dst, '"'), v, nil), '"'), nil
+		case (class == ClassTimestamp || class == ClassTimestamptz) && !datetime.IsInfTimestamp(v):
+			var loc *time.Location
+			if class == ClassTimestamptz {
+				loc = env.Dates().Zone()
 			}
-		case TimestampOID, TimestamptzOID:
-			if !datetime.IsInfTimestamp(v) {
-				var loc *time.Location
-				if t.OID == TimestamptzOID {
-					loc = env.Dates().Zone()
-				}
-				return append(datetime.AppendXSD(append(dst, '"'), v, loc), '"'), nil
-			}
-		}
-	case float64:
-		from := len(dst)
-		dst = AppendText(dst, t, v, env)
-		return quoteNonNumber(dst, from), nil
-	case number.Decimal:
-		from := len(dst)
-		return quoteNonNumber(v.AppendText(dst), from), nil
-	case string:
-		if t.OID == JSONOID || t.OID == JSONBOID {
-			return append(dst, v...), nil
+			return append(datetime.AppendXSD(append(dst, '"'), v, loc), '"'), nil
 		}
 	case Array:
 		elem := v.Elem
@@ -89,14 +69,18 @@ func appendJSON(dst []byte, t Type, d Datum, env *Env, depth int) ([]byte, error
 		}
 		return append(dst, '}'), nil
 	}
-	return json.AppendString(dst, TextOf(t, d, env)), nil
-}
-
-// quoteNonNumber quotes NaN and the infinities, which JSON lacks.
-func quoteNonNumber(dst []byte, from int) []byte {
-	if c := dst[len(dst)-1]; ascii.IsDigit(c) {
-		return dst
+	if t.OID.def().json {
+		from := len(dst)
+		switch v := d.(type) {
+		case bool:
+			return strconv.AppendBool(dst, v), nil
+		case string:
+			return append(dst, v...), nil
+		}
+		if dst = AppendText(dst, t, d, env); ascii.IsDigit(dst[len(dst)-1]) {
+			return dst, nil
+		}
+		dst = dst[:from] // NaN and the infinities, which JSON lacks
 	}
-	word := string(dst[from:])
-	return json.AppendString(dst[:from], word)
+	return json.AppendString(dst, TextOf(t, d, env)), nil
 }

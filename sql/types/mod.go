@@ -142,7 +142,7 @@ func TypmodIn(o OID, mods []int32) (int32, error) {
 		return mods[0], nil
 	}
 	base := o
-	if e, ok := elemOf[o]; ok {
+	if e := o.def().elem; e != 0 {
 		base = e
 	}
 	const maxChars = 10485760

@@ -7,18 +7,9 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// IsReg reports whether o is a type that shows an object of the catalog by its name.
-func IsReg(o OID) bool {
-	switch o {
-	case RegprocOID, RegprocedureOID, RegoperOID, RegoperatorOID, RegclassOID, RegtypeOID,
-		RegconfigOID, RegnamespaceOID, RegroleOID, RegcollationOID:
-		return true
-	}
-	return false
-}
-
 // parseReg reads a reg* value: "-" for none, a number, or a name.
-func parseReg(t OID, s string, env *Env) (Datum, error) {
+func parseReg(typ Type, s string, env *Env) (Datum, error) {
+	t := typ.OID
 	if s == "-" {
 		return int64(0), nil
 	}
@@ -42,7 +33,8 @@ func parseReg(t OID, s string, env *Env) (Datum, error) {
 	return nil, pgerr.Unsupported("a name as %s needs a catalog", TypeName(t))
 }
 
-func appendReg(dst []byte, t, o OID, env *Env) []byte {
+func textReg(dst []byte, typ Type, d Datum, env *Env) []byte {
+	t, o := typ.OID, OID(d.(int64))
 	if o == 0 {
 		return append(dst, '-')
 	}

@@ -9,7 +9,6 @@ import (
 	"github.com/tributarydb/tributary/sql/ascii"
 	"github.com/tributarydb/tributary/sql/datetime"
 	"github.com/tributarydb/tributary/sql/json"
-	"github.com/tributarydb/tributary/sql/jsonpath"
 	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
@@ -28,82 +27,52 @@ func ParseText(t Type, s string, env *Env) (Datum, error) {
 }
 
 func parseText(t Type, s string, env *Env) (Datum, error) {
-	switch t.OID {
-	case BoolOID:
-		return datum(parseBool(s))
-	case Int2OID:
-		return datum(number.ParseInt(16, s))
-	case Int4OID:
-		return datum(number.ParseInt(32, s))
-	case Int8OID:
-		return datum(number.ParseInt(64, s))
-	case Float4OID:
-		return datum(number.ParseFloat(32, s))
-	case Float8OID:
-		return datum(number.ParseFloat(64, s))
-	case NumericOID:
-		d, err := number.ParseDecimal(s)
+	if parse := t.OID.def().parse; parse != nil {
+		return parse(t, s, env)
+	}
+	return nil, pgerr.Unsupported("type %s is not supported", t)
+}
+
+// parser reads the text of a value.
+type parser = func(t Type, s string, env *Env) (Datum, error)
+
+// in is the parser of a type that needs nothing but the text, sure one that cannot fail, bits one of
+// several widths, dated one that depends on a session's settings of dates.
+func in[T any](f func(string) (T, error)) parser {
+	return func(_ Type, s string, _ *Env) (Datum, error) { return datum(f(s)) }
+}
+
+func sure[T any](f func(string) T) func(string) (T, error) {
+	return func(s string) (T, error) { return f(s), nil }
+}
+
+func bits[T any](n int, f func(int, string) (T, error)) parser {
+	return func(_ Type, s string, _ *Env) (Datum, error) { return datum(f(n, s)) }
+}
+
+func dated[T any](f func(string, *datetime.Settings) (T, error)) parser {
+	return func(_ Type, s string, env *Env) (Datum, error) { return datum(f(s, env.Dates())) }
+}
+
+func asIs(_ Type, s string, _ *Env) (Datum, error) { return s, nil }
+
+func parseNumeric(t Type, s string, _ *Env) (Datum, error) { return fixedOf(t)(number.ParseDecimal(s)) }
+
+// fixedOf fits a numeric without a visible modifier to the representation of t.
+func fixedOf(t Type) func(d number.Decimal, err error) (Datum, error) {
+	return func(d number.Decimal, err error) (Datum, error) {
 		if err == nil && t.Mod < 0 && t.Prec > 0 {
 			return datum(number.FitFixed(int(t.Prec), int(t.Scale), d))
 		}
 		return datum(d, err)
-	case TextOID, VarcharOID, BpcharOID, UnknownOID, CstringOID, RefcursorOID, PgNodeTreeOID, XMLOID, ACLItemOID:
-		return s, nil
-	case NameOID:
-		return TruncateName(s), nil
-	case CharOID:
-		return ParseChar(s), nil
-	case BitOID, VarbitOID:
-		return datum(ParseBits(s))
-	case ByteaOID:
-		return datum(parseBytea(s))
-	case UUIDOID:
-		return datum(parseUUID(s))
-	case DateOID:
-		return datum(datetime.ParseDate(s, env.Dates()))
-	case TimeOID:
-		return datum(datetime.ParseTime(s, env.Dates()))
-	case TimetzOID:
-		return datum(datetime.ParseTimeTZ(s, env.Dates()))
-	case TimestampOID:
-		return datum(datetime.ParseTimestamp(s, env.Dates()))
-	case TimestamptzOID:
-		return datum(datetime.ParseTimestamptz(s, env.Dates()))
-	case IntervalOID:
-		return datum(datetime.ParseInterval(s, t.Mod, env.Dates()))
-	case JSONOID:
-		if err := json.Valid(s); err != nil {
-			return nil, err
-		}
-		return s, nil
-	case JSONBOID:
-		return datum(json.CanonicalJSONB(s))
-	case JSONPathOID:
-		return datum(jsonpath.Canonical(s))
-	case OIDOID, XIDOID, CIDOID:
-		return datum(parseOID(TypeName(t.OID), s))
-	case Int2VectorOID, OIDVectorOID:
-		return parseVector(t, s)
-	case RecordOID:
-		return parseRecord(t, s, env)
-	case VoidOID:
-		return nil, nil
-	case TIDOID:
-		return datum(parseTID(s))
-	case PgLSNOID:
-		return parseLSN(s)
 	}
-	if IsReg(t.OID) {
-		return parseReg(t.OID, s, env)
-	}
-	if t.IsArray() {
-		return parseArray(t, s, env)
-	}
-	if t.OID >= FirstUserOID {
-		return s, nil // an enum: its labels are the catalog's to check
-	}
-	return nil, pgerr.Unsupported("type %s is not supported", t)
 }
+
+func parseInterval(t Type, s string, env *Env) (Datum, error) {
+	return datum(datetime.ParseInterval(s, t.Mod, env.Dates()))
+}
+
+func validJSON(s string) (string, error) { return s, json.Valid(s) }
 
 // datum drops the value beside an error, so that it is nil.
 func datum[T any](v T, err error) (Datum, error) {
@@ -116,6 +85,9 @@ func datum[T any](v T, err error) (Datum, error) {
 // AppendText appends the text form of d, a value of t that is not NULL.
 func AppendText(dst []byte, t Type, d Datum, env *Env) []byte {
 	env = env.orDefault()
+	if text := t.OID.def().text; text != nil && d != nil {
+		return text(dst, t, d, env)
+	}
 	switch v := d.(type) {
 	case nil:
 		return dst
@@ -125,15 +97,9 @@ func AppendText(dst []byte, t Type, d Datum, env *Env) []byte {
 		}
 		return append(dst, 'f')
 	case string:
-		if t.OID == CharOID {
-			return append(dst, CharText(v)...)
-		}
 		return append(dst, v...)
 	case float64:
-		if t.OID == Float4OID {
-			return number.AppendFloat(dst, v, 32, env.ExtraFloatDigits)
-		}
-		return number.AppendFloat(dst, v, 64, env.ExtraFloatDigits)
+		return number.AppendFloat(dst, v, 8*t.Form().Width(), env.ExtraFloatDigits)
 	case number.Decimal:
 		return v.AppendText(dst)
 	case []byte:
@@ -149,25 +115,20 @@ func AppendText(dst []byte, t Type, d Datum, env *Env) []byte {
 	case Row:
 		return appendRow(dst, t, v, env)
 	case int64:
-		switch t.OID {
-		case DateOID:
-			return datetime.AppendDate(dst, v, env.Dates())
-		case TimeOID:
-			return datetime.AppendTime(dst, v)
-		case TimestampOID:
-			return datetime.AppendTimestamp(dst, v, env.Dates())
-		case TimestamptzOID:
-			return datetime.AppendTimestamptz(dst, v, env.Dates())
-		case TIDOID:
-			return appendTID(dst, v)
-		}
-		if IsReg(t.OID) {
-			return appendReg(dst, t.OID, OID(v), env)
-		}
 		return strconv.AppendInt(dst, v, 10)
 	}
 	return dst
 }
+
+// AppendShown appends what a cast of d, a value of t that is not NULL, to text makes.
+func AppendShown(dst []byte, t Type, d Datum, env *Env) []byte {
+	if show := t.OID.def().show; show != nil {
+		return show(dst, d)
+	}
+	return AppendText(dst, t, d, env)
+}
+
+func showBool(dst []byte, d Datum) []byte { return strconv.AppendBool(dst, d.(bool)) }
 
 // TextOf is AppendText as a string.
 func TextOf(t Type, d Datum, env *Env) string { return string(AppendText(nil, t, d, env)) }
@@ -187,7 +148,22 @@ func ClipName(s string, less int) string {
 	return s[:n]
 }
 
-func parseVector(t Type, s string) (Datum, error) {
+func textChar(dst []byte, _ Type, d Datum, _ *Env) []byte {
+	return append(dst, CharText(d.(string))...)
+}
+func textDate(dst []byte, _ Type, d Datum, env *Env) []byte {
+	return datetime.AppendDate(dst, d.(int64), env.Dates())
+}
+func textTime(dst []byte, _ Type, d Datum, _ *Env) []byte { return datetime.AppendTime(dst, d.(int64)) }
+func textTimestamp(dst []byte, _ Type, d Datum, env *Env) []byte {
+	return datetime.AppendTimestamp(dst, d.(int64), env.Dates())
+}
+func textTimestamptz(dst []byte, _ Type, d Datum, env *Env) []byte {
+	return datetime.AppendTimestamptz(dst, d.(int64), env.Dates())
+}
+func textTID(dst []byte, _ Type, d Datum, _ *Env) []byte { return appendTID(dst, d.(int64)) }
+
+func parseVector(t Type, s string, _ *Env) (Datum, error) {
 	elem, _ := t.Elem()
 	a := Array{Elem: elem}
 	for _, f := range strings.Fields(s) {
@@ -206,7 +182,7 @@ func parseVector(t Type, s string) (Datum, error) {
 	return a, nil
 }
 
-func parseLSN(s string) (Datum, error) {
+func parseLSN(s string) (string, error) {
 	if a, b, ok := strings.Cut(s, "/"); ok && len(a) <= 8 && len(b) <= 8 {
 		x, err1 := strconv.ParseUint(a, 16, 32)
 		y, err2 := strconv.ParseUint(b, 16, 32)
@@ -214,7 +190,11 @@ func parseLSN(s string) (Datum, error) {
 			return strings.ToUpper(strconv.FormatUint(x, 16) + "/" + strconv.FormatUint(y, 16)), nil
 		}
 	}
-	return nil, pgerr.InvalidText("pg_lsn", s)
+	return "", pgerr.InvalidText("pg_lsn", s)
+}
+
+func oidOf(name string) func(string) (int64, error) {
+	return func(s string) (int64, error) { return parseOID(name, s) }
 }
 
 // parseOID reads an oid as strtoul does: a minus sign wraps around.

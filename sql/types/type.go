@@ -7,66 +7,67 @@ type OID uint32
 
 // The OIDs of the built-in types (pg_type.dat of PostgreSQL 15).
 const (
-	BoolOID               OID = 16
-	ByteaOID              OID = 17
-	CharOID               OID = 18 // "char", one byte
-	NameOID               OID = 19
-	Int8OID               OID = 20
-	Int2OID               OID = 21
-	Int2VectorOID         OID = 22
-	Int4OID               OID = 23
-	RegprocOID            OID = 24
-	TextOID               OID = 25
-	OIDOID                OID = 26
-	TIDOID                OID = 27
-	XIDOID                OID = 28
-	CIDOID                OID = 29
-	OIDVectorOID          OID = 30
-	JSONOID               OID = 114
-	XMLOID                OID = 142
-	PgNodeTreeOID         OID = 194
-	Float4OID             OID = 700
-	Float8OID             OID = 701
-	UnknownOID            OID = 705
-	MoneyOID              OID = 790
-	ACLItemOID            OID = 1033
-	BpcharOID             OID = 1042
-	VarcharOID            OID = 1043
-	DateOID               OID = 1082
-	TimeOID               OID = 1083
-	TimestampOID          OID = 1114
-	TimestamptzOID        OID = 1184
-	IntervalOID           OID = 1186
-	TimetzOID             OID = 1266
-	BitOID                OID = 1560
-	VarbitOID             OID = 1562
-	NumericOID            OID = 1700
-	RefcursorOID          OID = 1790
-	RegprocedureOID       OID = 2202
-	RegoperOID            OID = 2203
-	RegoperatorOID        OID = 2204
-	RegclassOID           OID = 2205
-	RegtypeOID            OID = 2206
-	RecordOID             OID = 2249
-	CstringOID            OID = 2275
-	AnyOID                OID = 2276
-	AnyArrayOID           OID = 2277
-	VoidOID               OID = 2278
-	AnyElementOID         OID = 2283
-	RecordArrayOID        OID = 2287
-	AnyNonArrayOID        OID = 2776
-	UUIDOID               OID = 2950
-	PgLSNOID              OID = 3220
-	AnyEnumOID            OID = 3500
-	RegconfigOID          OID = 3734
-	JSONBOID              OID = 3802
-	JSONPathOID           OID = 4072
-	RegnamespaceOID       OID = 4089
-	RegroleOID            OID = 4096
-	RegcollationOID       OID = 4191
-	AnyCompatibleOID      OID = 5077
-	AnyCompatibleArrayOID OID = 5078
-	FirstUserOID          OID = 16384
+	BoolOID                  OID = 16
+	ByteaOID                 OID = 17
+	CharOID                  OID = 18 // "char", one byte
+	NameOID                  OID = 19
+	Int8OID                  OID = 20
+	Int2OID                  OID = 21
+	Int2VectorOID            OID = 22
+	Int4OID                  OID = 23
+	RegprocOID               OID = 24
+	TextOID                  OID = 25
+	OIDOID                   OID = 26
+	TIDOID                   OID = 27
+	XIDOID                   OID = 28
+	CIDOID                   OID = 29
+	OIDVectorOID             OID = 30
+	JSONOID                  OID = 114
+	XMLOID                   OID = 142
+	PgNodeTreeOID            OID = 194
+	Float4OID                OID = 700
+	Float8OID                OID = 701
+	UnknownOID               OID = 705
+	MoneyOID                 OID = 790
+	ACLItemOID               OID = 1033
+	BpcharOID                OID = 1042
+	VarcharOID               OID = 1043
+	DateOID                  OID = 1082
+	TimeOID                  OID = 1083
+	TimestampOID             OID = 1114
+	TimestamptzOID           OID = 1184
+	IntervalOID              OID = 1186
+	TimetzOID                OID = 1266
+	BitOID                   OID = 1560
+	VarbitOID                OID = 1562
+	NumericOID               OID = 1700
+	RefcursorOID             OID = 1790
+	RegprocedureOID          OID = 2202
+	RegoperOID               OID = 2203
+	RegoperatorOID           OID = 2204
+	RegclassOID              OID = 2205
+	RegtypeOID               OID = 2206
+	RecordOID                OID = 2249
+	CstringOID               OID = 2275
+	AnyOID                   OID = 2276
+	AnyArrayOID              OID = 2277
+	VoidOID                  OID = 2278
+	AnyElementOID            OID = 2283
+	RecordArrayOID           OID = 2287
+	AnyNonArrayOID           OID = 2776
+	UUIDOID                  OID = 2950
+	PgLSNOID                 OID = 3220
+	AnyEnumOID               OID = 3500
+	RegconfigOID             OID = 3734
+	JSONBOID                 OID = 3802
+	JSONPathOID              OID = 4072
+	RegnamespaceOID          OID = 4089
+	RegroleOID               OID = 4096
+	RegcollationOID          OID = 4191
+	AnyCompatibleOID         OID = 5077
+	AnyCompatibleArrayOID    OID = 5078
+	AnyCompatibleNonArrayOID OID = 5079
+	FirstUserOID             OID = 16384
 	// UserArrayBit makes the OID of a user's type that of its array type, so that an array's element
 	// type is known without a catalog.
 	UserArrayBit OID = 1 << 30
@@ -209,75 +210,28 @@ func (t Type) Widens(o Type) bool {
 	return false
 }
 
-// arrayOf pairs element and array types (pg_type.typarray).
-var arrayOf = map[OID]OID{
-	BoolOID: 1000, ByteaOID: 1001, CharOID: 1002, NameOID: 1003, Int2OID: 1005, Int2VectorOID: 1006,
-	Int4OID: 1007, RegprocOID: 1008, TextOID: 1009, OIDOID: 1028, TIDOID: 1010, XIDOID: 1011, CIDOID: 1012,
-	OIDVectorOID: 1013, BpcharOID: 1014, VarcharOID: 1015, Int8OID: 1016, Float4OID: 1021, Float8OID: 1022,
-	ACLItemOID: 1034, TimestampOID: 1115, DateOID: 1182, TimeOID: 1183, TimestamptzOID: 1185, IntervalOID: 1187,
-	NumericOID: 1231, TimetzOID: 1270, JSONOID: 199, JSONBOID: 3807, JSONPathOID: 4073, UUIDOID: 2951, RecordOID: RecordArrayOID,
-	RegclassOID: 2210, RegtypeOID: 2211, RegroleOID: 4097, RegnamespaceOID: 4090, CstringOID: 1263,
-	RegprocedureOID: 2207, RegoperOID: 2208, RegoperatorOID: 2209, RegcollationOID: 4192, RegconfigOID: 3735,
-	BitOID: 1561, VarbitOID: 1563, RefcursorOID: 2201, PgLSNOID: 3221, XMLOID: 143,
-}
-
-var elemOf = func() map[OID]OID {
-	m := make(map[OID]OID, len(arrayOf)+2)
-	for e, a := range arrayOf {
-		m[a] = e
-	}
-	m[Int2VectorOID], m[OIDVectorOID] = Int2OID, OIDOID
-	return m
-}()
-
 // ArrayOf returns the array type of t; ok is false if it has none.
 func ArrayOf(t Type) (Type, bool) {
-	a, ok := arrayOf[t.OID]
+	a := t.OID.def().array
 	if t.OID >= FirstUserOID && t.OID < UserArrayBit {
-		a, ok = t.OID|UserArrayBit, true
+		a = t.OID | UserArrayBit
 	}
-	return Type{OID: a, Mod: t.Mod, Prec: t.Prec, Scale: t.Scale, Rec: t.Rec}, ok
+	return Type{OID: a, Mod: t.Mod, Prec: t.Prec, Scale: t.Scale, Rec: t.Rec}, a != 0
 }
-
-// IsArray reports whether t is an array type (int2vector and oidvector included).
-func (t Type) IsArray() bool { _, ok := elemOf[t.OID]; return ok || t.OID >= UserArrayBit }
 
 // Elem returns the element type of an array type; ok is false for other types.
 func (t Type) Elem() (Type, bool) {
-	e, ok := elemOf[t.OID]
+	e := t.OID.def().elem
 	if t.OID >= UserArrayBit {
-		e, ok = t.OID&^UserArrayBit, true
+		e = t.OID &^ UserArrayBit
 	}
-	return Type{OID: e, Mod: t.Mod, Prec: t.Prec, Scale: t.Scale, Rec: t.Rec}, ok
-}
-
-// IsIntegral reports whether values of t are integers in Arrow and compared as such: the integers and dates.
-func (t Type) IsIntegral() bool {
-	switch t.OID {
-	case Int2OID, Int4OID, Int8OID, DateOID:
-		return true
-	}
-	return false
-}
-
-// IsString reports whether t is represented as String or Dictionary(int32, String).
-func (t Type) IsString() bool {
-	switch t.OID {
-	case TextOID, VarcharOID, BpcharOID, NameOID, CharOID, JSONOID, JSONBOID, UnknownOID, CstringOID,
-		PgNodeTreeOID, XMLOID, ACLItemOID, RefcursorOID, PgLSNOID, BitOID, VarbitOID, JSONPathOID:
-		return true
-	}
-	return t.OID >= FirstUserOID && t.OID < UserArrayBit
+	return Type{OID: e, Mod: t.Mod, Prec: t.Prec, Scale: t.Scale, Rec: t.Rec}, e != 0
 }
 
 // Arrow types shared by all columns of a kind.
 var (
-	TimestampArrow   = &arrow.TimestampType{Unit: arrow.Microsecond}
-	timestamptzArrow = &arrow.TimestampType{Unit: arrow.Microsecond, TimeZone: "UTC"}
-	timeArrow        = &arrow.Time64Type{Unit: arrow.Microsecond}
-	fixed16Arrow     = &arrow.FixedSizeBinaryType{ByteWidth: 16}
-	fixed12Arrow     = &arrow.FixedSizeBinaryType{ByteWidth: 12}
-	DictArrow        = &arrow.DictionaryType{IndexType: arrow.PrimitiveTypes.Int32, ValueType: arrow.BinaryTypes.String}
+	TimestampArrow = &arrow.TimestampType{Unit: arrow.Microsecond}
+	DictArrow      = &arrow.DictionaryType{IndexType: arrow.PrimitiveTypes.Int32, ValueType: arrow.BinaryTypes.String}
 )
 
 // ArrowTypes returns the Arrow type of each of ts.
@@ -292,55 +246,21 @@ func ArrowTypes(ts []Type) []arrow.DataType {
 // Arrow returns the Arrow type a column of t has when it is not dictionary
 // encoded. See the package comment for the table.
 func (t Type) Arrow() arrow.DataType {
-	if e, ok := t.Elem(); ok {
+	d := t.OID.def()
+	switch {
+	case d.arrow != nil:
+		return d.arrow
+	case d.class == ClassArray:
+		e, _ := t.Elem()
 		return arrow.ListOf(e.Arrow())
+	case d.class != ClassRecord:
+		return forms[t.Form()].arrow
+	case t.Rec == nil:
+		return arrow.StructOf()
 	}
-	switch t.OID {
-	case BoolOID:
-		return arrow.FixedWidthTypes.Boolean
-	case Int2OID:
-		return arrow.PrimitiveTypes.Int16
-	case Int4OID:
-		return arrow.PrimitiveTypes.Int32
-	case Int8OID, TIDOID:
-		return arrow.PrimitiveTypes.Int64
-	case Float4OID:
-		return arrow.PrimitiveTypes.Float32
-	case Float8OID:
-		return arrow.PrimitiveTypes.Float64
-	case NumericOID:
-		if t.Prec > 0 {
-			return arrow.PrimitiveTypes.Int64
-		}
-		return arrow.BinaryTypes.Binary
-	case ByteaOID:
-		return arrow.BinaryTypes.Binary
-	case DateOID:
-		return arrow.FixedWidthTypes.Date32
-	case TimeOID:
-		return timeArrow
-	case TimetzOID:
-		return fixed12Arrow
-	case TimestampOID:
-		return TimestampArrow
-	case TimestamptzOID:
-		return timestamptzArrow
-	case IntervalOID, UUIDOID:
-		return fixed16Arrow
-	case VoidOID:
-		return arrow.Null
-	case RecordOID:
-		if t.Rec == nil {
-			return arrow.StructOf()
-		}
-		fs := make([]arrow.Field, len(t.Rec.Fields))
-		for i, f := range t.Rec.Fields {
-			fs[i] = arrow.Field{Name: f.Name, Type: f.Type.Arrow(), Nullable: true}
-		}
-		return arrow.StructOf(fs...)
+	fs := make([]arrow.Field, len(t.Rec.Fields))
+	for i, f := range t.Rec.Fields {
+		fs[i] = arrow.Field{Name: f.Name, Type: f.Type.Arrow(), Nullable: true}
 	}
-	if t.IsString() {
-		return arrow.BinaryTypes.String
-	}
-	return arrow.PrimitiveTypes.Uint32 // oid, xid, cid, reg*
+	return arrow.StructOf(fs...)
 }

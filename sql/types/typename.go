@@ -1,6 +1,8 @@
 package types
 
 import (
+	"cmp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -27,10 +29,12 @@ type PgType struct {
 	Subscript                    string
 }
 
-var builtins = sync.OnceValue(func() *typeTable {
-	t := &typeTable{byOID: map[OID]*PgType{}, byName: map[string]OID{}}
+// readPgTypes reads the rows of pg_type.
+func readPgTypes(lines string) []PgType {
+	var rows []PgType
+	names := map[OID]string{}
 	array := []string{"array_in", "array_out", "array_recv", "array_send", "", "", "", "array_subscript_handler"}
-	for _, line := range strings.Split(strings.Trim(pgTypeRows, "\n"), "\n") {
+	for _, line := range strings.Split(strings.Trim(lines, "\n"), "\n") {
 		f := strings.Split(line, "|")
 		num := func(i int) int { n, _ := strconv.Atoi(f[i]); return n }
 		fn := func(i int) string {
@@ -48,20 +52,27 @@ var builtins = sync.OnceValue(func() *typeTable {
 		if p.SQLName == "" {
 			p.SQLName = p.Name
 		}
-		t.rows = append(t.rows, p)
+		rows = append(rows, p)
+		names[p.OID] = p.SQLName
 	}
-	for i := range t.rows {
-		p := &t.rows[i]
-		t.byOID[p.OID] = p
-		t.byName[p.Name] = p.OID
-	}
-	for i := range t.rows {
-		p := &t.rows[i]
-		if e := t.byOID[p.Elem]; e != nil && p.Category == 'A' && p.Name[0] == '_' {
-			p.SQLName = e.SQLName + "[]"
+	slices.SortFunc(rows, func(a, b PgType) int { return cmp.Compare(a.OID, b.OID) })
+	for i := range rows {
+		if p := &rows[i]; p.Category == 'A' && p.Name[0] == '_' {
+			p.SQLName = names[p.Elem] + "[]"
 		}
-		if _, taken := t.byName[p.SQLName]; !taken {
-			t.byName[p.SQLName] = p.OID
+	}
+	return rows
+}
+
+// typeNames has the built-in types by their names.
+var typeNames = sync.OnceValue(func() map[string]OID {
+	names := map[string]OID{}
+	for _, p := range PgTypes() {
+		names[p.Name] = p.OID
+	}
+	for _, p := range PgTypes() {
+		if _, taken := names[p.SQLName]; !taken {
+			names[p.SQLName] = p.OID
 		}
 	}
 	for name, o := range map[string]OID{
@@ -69,24 +80,18 @@ var builtins = sync.OnceValue(func() *typeTable {
 		"character": BpcharOID, "character varying": VarcharOID, "national character": BpcharOID, "nchar": BpcharOID,
 		"bit varying": VarbitOID,
 	} {
-		t.byName[name] = o
+		names[name] = o
 	}
-	return t
+	return names
 })
-
-type typeTable struct {
-	rows   []PgType
-	byOID  map[OID]*PgType
-	byName map[string]OID
-}
 
 // PgTypes returns the rows of pg_type for the built-in types and their arrays,
 // ordered by OID. The slice must not be modified.
-func PgTypes() []PgType { return builtins().rows }
+func PgTypes() []PgType { return pgTypes }
 
 // PgTypeOf returns the row of one built-in type.
 func PgTypeOf(o OID) (PgType, bool) {
-	if p := builtins().byOID[o]; p != nil {
+	if p := o.def().pg; p != nil {
 		return *p, true
 	}
 	return PgType{}, false
@@ -94,7 +99,7 @@ func PgTypeOf(o OID) (PgType, bool) {
 
 // IsPseudo reports whether t is a type that no column may have.
 func (t Type) IsPseudo() bool {
-	p := builtins().byOID[t.OID]
+	p := t.OID.def().pg
 	return p != nil && p.Kind == 'p'
 }
 
@@ -102,15 +107,14 @@ func (t Type) IsPseudo() bool {
 // timestamp with time zone, _int4, integer[], with or without pg_catalog and
 // quotes. It knows no modifiers and no types of a user.
 func ByName(name string) (OID, bool) {
-	t := builtins()
 	s := ascii.TrimSpace(name)
 	if strings.HasSuffix(s, "[]") {
 		o, ok := ByName(strings.TrimSuffix(s, "[]"))
 		if !ok {
 			return 0, false
 		}
-		a, ok := arrayOf[o]
-		return a, ok
+		a := o.def().array
+		return a, a != 0
 	}
 	s = strings.TrimPrefix(s, "pg_catalog.")
 	if s == `"char"` {
@@ -118,24 +122,19 @@ func ByName(name string) (OID, bool) {
 	}
 	if len(s) > 2 && s[0] == '"' && s[len(s)-1] == '"' {
 		s = s[1 : len(s)-1]
-		for i := range t.rows {
-			if t.rows[i].Name == s {
-				return t.rows[i].OID, true
-			}
-		}
-		return 0, false
+		return ByTypname(s)
 	}
 	s = strings.Join(strings.Fields(strings.ToLower(s)), " ")
 	if s == "char" {
 		return BpcharOID, true // the SQL type; the one-byte type is written "char"
 	}
-	o, ok := t.byName[s]
+	o, ok := typeNames()[s]
 	return o, ok
 }
 
 // BaseName returns pg_type.typname of a built-in type.
 func BaseName(oid OID) (string, bool) {
-	if p := builtins().byOID[oid]; p != nil {
+	if p := oid.def().pg; p != nil {
 		return p.Name, true
 	}
 	return "", false
@@ -146,16 +145,15 @@ func ByTypname(name string) (OID, bool) {
 	if name == "char" {
 		return CharOID, true
 	}
-	t := builtins()
-	o, ok := t.byName[name]
-	if !ok || t.byOID[o].Name != name {
+	o, ok := typeNames()[name]
+	if !ok || o.def().pg.Name != name {
 		return 0, false
 	}
 	return o, true
 }
 
 func builtinName(o OID) (string, bool) {
-	if p := builtins().byOID[o]; p != nil {
+	if p := o.def().pg; p != nil {
 		return p.SQLName, true
 	}
 	return "", false
@@ -171,7 +169,7 @@ func TypeName(o OID) string {
 
 // String is format_type(): the SQL name with the modifier.
 func (t Type) String() string {
-	if p := builtins().byOID[t.OID]; p != nil && p.Name[0] == '_' || t.OID >= UserArrayBit {
+	if p := t.OID.def().pg; p != nil && p.Name[0] == '_' || t.OID >= UserArrayBit {
 		e, _ := t.Elem()
 		return e.String() + "[]"
 	}

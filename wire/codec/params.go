@@ -26,7 +26,7 @@ func Params(statement string, ts []types.Type, formats []int16, values [][]byte,
 		if err != nil {
 			return nil, err
 		}
-		if from != nil && (f == Text || isText(ts[i].OID)) {
+		if from != nil && (f == Text || ts[i].BinaryIsText()) {
 			v, err = from.Decode(v)
 		}
 		if err != nil {
@@ -72,13 +72,4 @@ func format(formats []int16, i int) (int16, error) {
 		return 0, pgerr.New(pgerr.InvalidParameterValue, "unsupported format code: %d", f)
 	}
 	return f, nil
-}
-
-// isText reports whether a type's binary form is its text.
-func isText(o types.OID) bool {
-	switch o {
-	case types.TextOID, types.VarcharOID, types.BpcharOID, types.NameOID, types.JSONOID, types.JSONBOID, types.UnknownOID:
-		return true
-	}
-	return o >= types.FirstUserOID // enumerated types
 }

@@ -88,7 +88,7 @@ func (r *Rows) Append(dst []byte, b *batch.Batch, from, to, full int) ([]byte, i
 
 func (r *Rows) encoder(t types.Type, format int16, arr arrow.Array) encoder {
 	switch {
-	case format == Binary && r.to != nil && !isText(t.OID):
+	case format == Binary && r.to != nil && !t.BinaryIsText():
 		return r.converted(t, arr)
 	case format == Binary:
 		return r.convert(binaryEncoder(t, arr))

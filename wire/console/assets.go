@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
+	"io"
 	"mime"
 	"net/http"
 	"path"
@@ -25,22 +26,41 @@ type file struct {
 // files keeps the assets that were asked for, packed once. There are as many as are embedded.
 var files sync.Map // path → *file
 
+// load finds an asset. Large ones are embedded packed, as NAME.gz.
 func load(name string) (*file, bool) {
 	if f, ok := files.Load(name); ok {
 		return f.(*file), true
 	}
-	b, err := embedded.ReadFile(name)
+	f := &file{}
+	var err error
+	if f.plain, err = embedded.ReadFile(name); err == nil {
+		f.packed = pack(f.plain)
+	} else if f.packed, err = embedded.ReadFile(name + ".gz"); err == nil {
+		f.plain, err = unpack(f.packed)
+	}
 	if err != nil {
 		return nil, false
 	}
+	sum := sha256.Sum256(f.plain)
+	f.tag = `"` + hex.EncodeToString(sum[:8]) + `"`
+	files.Store(name, f)
+	return f, true
+}
+
+func pack(b []byte) []byte {
 	var packed bytes.Buffer
 	z, _ := gzip.NewWriterLevel(&packed, gzip.BestCompression) // the level is a valid one
 	_, _ = z.Write(b)                                          // into memory
 	_ = z.Close()
-	sum := sha256.Sum256(b)
-	f := &file{plain: b, packed: packed.Bytes(), tag: `"` + hex.EncodeToString(sum[:8]) + `"`}
-	files.Store(name, f)
-	return f, true
+	return packed.Bytes()
+}
+
+func unpack(b []byte) ([]byte, error) {
+	z, err := gzip.NewReader(bytes.NewReader(b))
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(z)
 }
 
 // asset serves an embedded file. It may be kept by the browser, which asks each time whether it is

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/tributarydb/tributary/wire/places"
+	"github.com/tributarydb/tributary/wire/limit"
 )
 
 // connections is the limit of connections that wait for a request, and of those that wait for an
@@ -21,7 +21,7 @@ type crowd struct {
 	log *slog.Logger
 
 	mu     sync.Mutex
-	places places.Places[net.Conn]
+	places limit.Places[net.Conn]
 }
 
 type connKey struct{}
@@ -38,7 +38,7 @@ func (w *crowd) state(c net.Conn, s http.ConnState) {
 		w.enter(c, false)
 	case http.StateActive: // the header of a request is complete
 		if t, ok := c.(*tls.Conn); ok {
-			t.NetConn().(*places.Bounded).Lift()
+			t.NetConn().(*limit.Bounded).Lift()
 		}
 	case http.StateClosed, http.StateHijacked:
 		w.mu.Lock()
@@ -87,5 +87,5 @@ func (l bounding) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return places.Bound(c), nil
+	return limit.Bound(c), nil
 }

@@ -20,7 +20,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	"github.com/tributarydb/tributary/wire/places"
+	"github.com/tributarydb/tributary/wire/limit"
 )
 
 // Source is the data of the metrics.
@@ -127,7 +127,7 @@ func NewServer(o Options) *Server {
 	for path, profile := range map[string]http.HandlerFunc{"": pprof.Index, "profile": pprof.Profile, "trace": pprof.Trace, "symbol": pprof.Symbol, "cmdline": pprof.Cmdline} {
 		mux.Handle("/debug/pprof/"+path, o.guarded(profile))
 	}
-	s := &Server{tls: o.TLS, crowd: crowd{places: places.Places[net.Conn]{Each: connections}, log: o.Log}}
+	s := &Server{tls: o.TLS, crowd: crowd{places: limit.Places[net.Conn]{Each: connections}, log: o.Log}}
 	s.srv = &http.Server{Handler: s.crowd.working(hosted(mux, o.TLS != nil)), ReadHeaderTimeout: readTime, WriteTimeout: writeTime, IdleTimeout: 2 * time.Minute,
 		MaxHeaderBytes: maxHeader, ErrorLog: log.New(errorLog{o.Log}, "", 0), ConnContext: withConn, ConnState: s.crowd.state}
 	return s

@@ -169,34 +169,10 @@ func rowDescription(cols []session.Column, formats []int16) *pgproto3.RowDescrip
 		}
 		m.Fields[i] = pgproto3.FieldDescription{
 			Name: []byte(c.Name), TableOID: uint32(c.Table), TableAttributeNumber: uint16(c.Num), DataTypeOID: uint32(oid),
-			DataTypeSize: typeSize(oid), TypeModifier: c.Type.Mod, Format: formats[i],
+			DataTypeSize: oid.Len(), TypeModifier: c.Type.Mod, Format: formats[i],
 		}
 	}
 	return m
-}
-
-// typeSize returns pg_type.typlen.
-func typeSize(oid types.OID) int16 {
-	switch oid {
-	case types.BoolOID, types.CharOID:
-		return 1
-	case types.Int2OID:
-		return 2
-	case types.Int4OID, types.Float4OID, types.DateOID, types.OIDOID, types.XIDOID, types.CIDOID, types.RegclassOID, types.RegtypeOID,
-		types.RegprocOID, types.RegnamespaceOID, types.RegroleOID, types.RegprocedureOID, types.RegoperOID, types.VoidOID:
-		return 4
-	case types.Int8OID, types.Float8OID, types.TimeOID, types.TimestampOID, types.TimestamptzOID, types.MoneyOID, types.PgLSNOID:
-		return 8
-	case types.TIDOID:
-		return 6
-	case types.TimetzOID:
-		return 12
-	case types.IntervalOID, types.UUIDOID:
-		return 16
-	case types.NameOID:
-		return 64
-	}
-	return -1
 }
 
 // copy moves the bytes of a COPY.

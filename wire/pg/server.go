@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/tributarydb/tributary/wire/auth"
-	"github.com/tributarydb/tributary/wire/places"
+	"github.com/tributarydb/tributary/wire/limit"
 	"github.com/tributarydb/tributary/wire/session"
 )
 
@@ -59,7 +59,7 @@ type Server struct {
 	mu       sync.Mutex
 	ln       []net.Listener
 	conns    map[*conn]struct{}
-	unopened places.Places[*conn] // the connections that have no session yet
+	unopened limit.Places[*conn] // the connections that have no session yet
 	closed   bool
 	done     chan struct{} // closed with the server
 	wg       sync.WaitGroup
@@ -92,7 +92,7 @@ func NewServer(o Options) *Server {
 	if o.CancelGrace == 0 {
 		o.CancelGrace = 5 * time.Second
 	}
-	s := &Server{o: o, log: o.Log, audit: o.Audit.WithGroup("audit"), conns: map[*conn]struct{}{}, unopened: places.Places[*conn]{Each: o.MaxUnopened},
+	s := &Server{o: o, log: o.Log, audit: o.Audit.WithGroup("audit"), conns: map[*conn]struct{}{}, unopened: limit.Places[*conn]{Each: o.MaxUnopened},
 		done: make(chan struct{}), attempts: attempts{now: time.Now}}
 	// The servers of a cluster number their sessions from places so far apart that a number means one
 	// session of all: pg_cancel_backend finds it from any node.

@@ -21,7 +21,7 @@ import (
 
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/wire/auth"
-	"github.com/tributarydb/tributary/wire/places"
+	"github.com/tributarydb/tributary/wire/limit"
 	"github.com/tributarydb/tributary/wire/session"
 )
 
@@ -64,7 +64,7 @@ func (c *conn) startup() (params [][2]string, err error) {
 				return nil, err
 			}
 			c.turn(false)
-			b := places.Bound(c.nc)
+			b := limit.Bound(c.nc)
 			t := tls.Server(b, conf)
 			if t.HandshakeContext(c.ctx) != nil {
 				return nil, errGone // as in PostgreSQL: TLS has told its reason, and a client that speaks TLS reads no messages

@@ -48,36 +48,8 @@ func addJSONBuild(t function.Table) {
 
 // appendJSON appends a value as to_json() returns it.
 func appendJSON(dst []byte, t types.Type, d types.Datum, env *function.Env) []byte {
-	if d == nil {
-		return append(dst, "null"...)
-	}
-	if t.IsArray() {
-		return appendArrayJSON(dst, t, d, env, false)
-	}
-	switch t.OID {
-	case types.BoolOID:
-		if d.(bool) {
-			return append(dst, "true"...)
-		}
-		return append(dst, "false"...)
-	case types.Int2OID, types.Int4OID, types.Int8OID, types.Float4OID, types.Float8OID, types.NumericOID:
-		from := len(dst)
-		dst = types.AppendText(dst, t, d, env.TypesEnv())
-		if c := dst[len(dst)-1]; c < '0' || c > '9' { // NaN, Infinity
-			s := string(dst[from:])
-			return append(append(append(dst[:from], '"'), s...), '"')
-		}
-		return dst
-	case types.JSONOID, types.JSONBOID:
-		return append(dst, d.(string)...)
-	case types.DateOID, types.TimestampOID, types.TimestamptzOID:
-		if out, err := types.AppendJSON(dst, t, d, env.TypesEnv()); err == nil {
-			return out
-		}
-	case types.RecordOID:
-		return appendRowJSON(dst, t, d, env, false)
-	}
-	return json.StringOf(types.TextOf(t, d, env.TypesEnv())).Append(dst)
+	dst, _ = types.AppendJSON(dst, t, d, env.TypesEnv()) // which fails for values nested deeper than types are
+	return dst
 }
 
 // toJSONB is to_jsonb().
@@ -182,10 +154,10 @@ func appendJSONKey(dst []byte, t types.Type, d types.Datum, env *function.Env) (
 		return nil, pgerr.New(pgerr.InvalidParameterValue, "key value must be scalar, not array, composite, or json")
 	}
 	s := types.TextOf(t, d, env.TypesEnv())
-	switch t.OID {
-	case types.DateOID, types.TimestampOID, types.TimestamptzOID:
+	switch {
+	case t.IsStamp():
 		return types.AppendJSON(dst, t, d, env.TypesEnv())
-	case types.BoolOID:
+	case t.Class() == types.ClassBool:
 		s = "false"
 		if d.(bool) {
 			s = "true"

@@ -19,12 +19,12 @@ func fromJSON(t types.Type, v json.Value, env *function.Env) (types.Datum, error
 		return nil, nil
 	}
 	switch {
-	case t.OID == types.JSONBOID:
+	case t.Class() == types.ClassJSONB:
 		if v.Raw != "" {
 			return json.CanonicalJSONB(v.Raw)
 		}
 		return v.String(), nil
-	case t.OID == types.JSONOID:
+	case t.Class() == types.ClassJSON:
 		return jsonText(v, false), nil
 	case t.IsArray():
 		if v.Kind == json.String {
@@ -46,7 +46,7 @@ func fromJSON(t types.Type, v json.Value, env *function.Env) (types.Datum, error
 			out.Elems = append(out.Elems, d)
 		}
 		return out, nil
-	case t.OID == types.RecordOID && t.Rec != nil:
+	case t.Rec != nil:
 		return rowFromJSON(t.Rec, v, nil, env)
 	}
 	s, _ := v.Text()

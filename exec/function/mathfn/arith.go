@@ -111,7 +111,7 @@ const (
 func intArith(op arOp) function.Maker {
 	return func(_ *fn.Func, at []types.Type, ret types.Type) function.Impl {
 		var run function.Impl
-		switch vector.KindOf(ret) {
+		switch ret.Form() {
 		case vector.I16:
 			run = narrowArith[int16](op)
 		case vector.I32:
@@ -122,7 +122,7 @@ func intArith(op arOp) function.Maker {
 		if at[0].OID == ret.OID && at[1].OID == ret.OID {
 			return run
 		}
-		k := vector.KindOf(ret)
+		k := ret.Form()
 		return compare.Widened(k, func(a *vector.Arena, v *vector.Vec) *vector.Vec {
 			if k == vector.I32 {
 				return compare.Convert[int16, int32](a, v, vector.I32)
@@ -207,13 +207,13 @@ func narrowArith[T int16 | int32](op arOp) function.Impl {
 				}
 			}
 		}
-		return vector.NewFixed(vector.KindOf(c.Ret), out, c.Valid), nil
+		return vector.NewFixed(c.Ret.Form(), out, c.Valid), nil
 	}
 }
 
 func divNarrow[T int16 | int32](c *function.Call, op arOp, l, r *vector.Vec, out []T) (*vector.Vec, error) {
 	if byConstant(c, op, l, r, out) {
-		return vector.NewFixed(vector.KindOf(c.Ret), out, c.Valid), nil
+		return vector.NewFixed(c.Ret.Form(), out, c.Valid), nil
 	}
 	x, y := vector.IntReader(l), vector.IntReader(r)
 	for i := range out {
@@ -235,7 +235,7 @@ func divNarrow[T int16 | int32](c *function.Call, op arOp, l, r *vector.Vec, out
 		}
 		out[i] = T(q)
 	}
-	return vector.NewFixed(vector.KindOf(c.Ret), out, c.Valid), nil
+	return vector.NewFixed(c.Ret.Form(), out, c.Valid), nil
 }
 
 // wideArith is int8 arithmetic.
@@ -428,6 +428,6 @@ func floatKernel[T compare.Float](op arOp) function.Impl {
 				}
 			}
 		}
-		return vector.NewFixed(vector.KindOf(c.Ret), out, c.Valid), nil
+		return vector.NewFixed(c.Ret.Form(), out, c.Valid), nil
 	}
 }

@@ -12,88 +12,18 @@ import (
 // addInfoSchema registers the helpers of information_schema (PostgreSQL's information_schema.sql),
 // which clients call too.
 func addInfoSchema(t function.Table) {
-	of := func(name string, f func(oid types.OID, mod int32) types.Datum) {
-		t.Put(name+"(oid,int4)", function.Always(function.Loose(func(_ *function.Call, a []types.Datum) (types.Datum, error) {
+	for name, f := range map[string]func(types.Type) types.Datum{
+		"char_max_length": types.Type.CharacterMaximumLength, "char_octet_length": types.Type.CharacterOctetLength,
+		"numeric_precision": types.Type.NumericPrecision, "numeric_precision_radix": types.Type.NumericPrecisionRadix,
+		"numeric_scale": types.Type.NumericScale, "datetime_precision": types.Type.DatetimePrecision, "interval_type": types.Type.IntervalType,
+	} {
+		t.Put("_pg_"+name+"(oid,int4)", function.Always(function.Loose(func(_ *function.Call, a []types.Datum) (types.Datum, error) {
 			if a[0] == nil || a[1] == nil {
 				return nil, nil
 			}
-			return f(types.OID(a[0].(int64)), int32(a[1].(int64))), nil
+			return f(types.Type{OID: types.OID(a[0].(int64)), Mod: int32(a[1].(int64))}), nil
 		})))
 	}
-	length := func(oid types.OID, mod int32) types.Datum {
-		switch {
-		case mod == -1:
-		case oid == types.BpcharOID || oid == types.VarcharOID:
-			return int64(mod) - 4
-		case oid == types.BitOID || oid == types.VarbitOID:
-			return int64(mod)
-		}
-		return nil
-	}
-	of("_pg_char_max_length", length)
-	of("_pg_char_octet_length", func(oid types.OID, mod int32) types.Datum {
-		switch oid {
-		case types.TextOID, types.BpcharOID, types.VarcharOID:
-			if mod == -1 {
-				return int64(1) << 30
-			}
-			if n, ok := length(oid, mod).(int64); ok {
-				return 4 * n
-			}
-		}
-		return nil
-	})
-	of("_pg_numeric_precision", func(oid types.OID, mod int32) types.Datum {
-		if oid == types.NumericOID && mod != -1 {
-			return int64((mod - 4) >> 16 & 0xffff)
-		}
-		if n, ok := map[types.OID]int64{types.Int2OID: 16, types.Int4OID: 32, types.Int8OID: 64, types.Float4OID: 24, types.Float8OID: 53}[oid]; ok {
-			return n
-		}
-		return nil
-	})
-	of("_pg_numeric_precision_radix", func(oid types.OID, _ int32) types.Datum {
-		switch oid {
-		case types.Int2OID, types.Int4OID, types.Int8OID, types.Float4OID, types.Float8OID:
-			return int64(2)
-		case types.NumericOID:
-			return int64(10)
-		}
-		return nil
-	})
-	of("_pg_numeric_scale", func(oid types.OID, mod int32) types.Datum {
-		switch {
-		case oid == types.Int2OID || oid == types.Int4OID || oid == types.Int8OID:
-			return int64(0)
-		case oid == types.NumericOID && mod != -1:
-			return int64((mod - 4) & 0xffff)
-		}
-		return nil
-	})
-	of("_pg_datetime_precision", func(oid types.OID, mod int32) types.Datum {
-		switch oid {
-		case types.DateOID:
-			return int64(0)
-		case types.TimeOID, types.TimetzOID, types.TimestampOID, types.TimestamptzOID:
-			if mod < 0 {
-				return int64(6)
-			}
-			return int64(mod)
-		case types.IntervalOID:
-			if mod < 0 || mod&0xffff == 0xffff {
-				return int64(6)
-			}
-			return int64(mod & 0xffff)
-		}
-		return nil
-	})
-	of("_pg_interval_type", func(oid types.OID, mod int32) types.Datum {
-		if oid != types.IntervalOID {
-			return nil
-		}
-		fields := strings.TrimLeft(strings.TrimPrefix(types.Type{OID: oid, Mod: mod}.String(), "interval"), "()0123456789")
-		return orNull(strings.ToUpper(strings.TrimSpace(fields)))
-	})
 	t.Put("_pg_index_position(oid,int2)", hosted(func(_ *function.Call, h function.Host, a []types.Datum) (types.Datum, error) {
 		if a[0] == nil || a[1] == nil {
 			return nil, nil

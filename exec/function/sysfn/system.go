@@ -210,12 +210,12 @@ func addSystem(t function.Table) {
 		return 1, nil
 	})))
 	t.Put("pg_collation_for(any)", function.Always(function.Loose(func(c *function.Call, _ []types.Datum) (types.Datum, error) {
-		switch c.Types[0].OID {
-		case types.TextOID, types.VarcharOID, types.BpcharOID:
+		switch p, _ := types.PgTypeOf(c.Types[0].OID); {
+		case p.Collation == 100:
 			return `"default"`, nil
-		case types.NameOID:
+		case p.Collation != 0:
 			return `"C"`, nil
-		case types.UnknownOID:
+		case p.OID == types.UnknownOID:
 			return nil, nil
 		}
 		return nil, pgerr.New(pgerr.DatatypeMismatch, "collations are not supported by type %s", c.Types[0])

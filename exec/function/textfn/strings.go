@@ -170,9 +170,9 @@ func concatTexts(c *function.Call, args []*vector.Vec) (*vector.Vec, error) {
 func concatAny(c *function.Call, args []*vector.Vec) (*vector.Vec, error) {
 	texts := slices.Clone(args)
 	for k := range args {
-		switch c.Types[k].OID {
-		case types.TextOID:
-		case types.Int2OID, types.Int4OID, types.Int8OID:
+		switch t := c.Types[k]; {
+		case t.OID == types.TextOID:
+		case t.IsInteger():
 			var err error
 			if texts[k], err = digits(c, function.Arg[int64](c, args, k)); err != nil {
 				return nil, err

@@ -10,10 +10,10 @@
 //
 //	a thread's table ─▶ coarser grouping sets from the finer (rollup.go)
 //	               ─▶ merge.go: each thread takes a share of all threads' groups,
-//	                  but for ranges that only one has (ownblocks.go)
+//	                  but for ranges that only one has (sharedblocks.go)
 //	               ─▶ deferred.go, radix.go: rows whose groups hardly repeat, by bits of the hash
 //	               ─▶ exec/partition, where there is no room; merged one by one,
-//	                  and one with a group that is too large sorted (sorted.go)
+//	                  and one with a group that is too large sorted (sortedgroups.go)
 //
 // Groups come in no order. A state is merged in any order with the same bits: sums are exact
 // (exec/agg). What is held is charged to the thread's account, and is spilled when another operator

@@ -56,11 +56,7 @@ func newGroupRange(ts []types.Type) *groupRange {
 
 // isRangeKey reports whether values of t are integers.
 func isRangeKey(t types.Type) bool {
-	switch t.OID {
-	case types.Int2OID, types.Int4OID, types.Int8OID, types.DateOID:
-		return true
-	}
-	return t.OID == types.NumericOID && t.IsFixed()
+	return t.IsIntegral() || t.IsFixed()
 }
 
 // bytes returns the memory held.

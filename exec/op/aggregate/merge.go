@@ -241,7 +241,7 @@ func (o *aggThread) mergeThreads(ctx context.Context, me, n int) error {
 }
 
 // mergePart merges the rows of a partition into a table. One that does not fit is partitioned by
-// the next bits of the hash or, where that would not help, sorted (sorted.go).
+// the next bits of the hash or, where that would not help, sorted (sortedgroups.go).
 func (o *aggThread) mergePart(ctx context.Context, p aggPart) error {
 	if p.sorted {
 		return o.mergeSorted(ctx, p)

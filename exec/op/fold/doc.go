@@ -7,4 +7,6 @@
 //
 // The rows of groups come from partitions of a hash table (exec/op/aggregate), or are those of a
 // window's frame (exec/op/window).
+//
+// Tested by exec/op/aggregate/sortedgroups_test.go, exec/op/window.
 package fold

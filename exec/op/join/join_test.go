@@ -316,7 +316,7 @@ func TestJoinSpills(t *testing.T) {
 func small(kind plan.JoinKind) int64 {
 	switch kind {
 	case plan.Semi, plan.Anti, plan.AntiNull, plan.Mark:
-		return 128 << 10
+		return 48 << 10
 	}
 	return 600 << 10
 }

@@ -7,7 +7,7 @@
 //	    │ refused  call: rank, lag, first_value …          a row of the frame
 //	    │          aggregate.go: aggregates over frames     running states, or
 //	    │          frame.go: the rows of each row's frame   tree.go: a segment tree
-//	    │                                                   afresh.go: aggregates that keep their rows
+//	    │                                                   frameaggregate.go: aggregates that keep their rows
 //	    │            │  ▲
 //	    ▼            │  │ rows.go: any row of the partition, by its number
 //	  file.go: the partition's rows in chunks, each a block when it is read again

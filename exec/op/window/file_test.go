@@ -168,6 +168,9 @@ func TestInFile(t *testing.T) {
 			}
 			w.Items = append(w.Items, plan.WindowItem{Col: plan.Column{ID: expr.ColID(50 + k), Type: call.Typ}, Call: call, Frame: fr})
 		}
+		if testing.Short() && trial%6 != 0 {
+			continue
+		}
 		t.Run(fmt.Sprint(trial), func(t *testing.T) {
 			for _, it := range w.Items {
 				t.Logf("%s %v filter=%v mode=%c %+v %+v exclude=%d", it.Call.Fn.Name, it.Call.Args, it.Call.Filter != nil, it.Frame.Mode, it.Frame.Start, it.Frame.End, it.Frame.Exclude)
@@ -321,7 +324,11 @@ func TestAnyBudget(t *testing.T) {
 	optest.Once(t, c, 1, optest.Form{Size: 500}, 0)
 	c.Check = nil
 	spilled, not := 0, 0
-	for budget := int64(4 << 20); budget < 100<<20; budget += budget / 8 {
+	step := int64(8)
+	if testing.Short() {
+		step = 3
+	}
+	for budget := int64(4 << 20); budget < 100<<20; budget += budget / step {
 		if optest.Once(t, c, 1, optest.Form{Size: 500}, budget) > 0 {
 			spilled++
 		} else {

@@ -104,8 +104,8 @@ func (f *call) frames(ctx context.Context, r *rows, p *block) (*frameSet, error)
 				return nil, pgerr.New(pgerr.NullValueNotAllowed, "frame %s offset must not be null", word)
 			}
 			if iv, ok := off.(datetime.Interval); ok && fr.Mode == 'v' {
-				switch f.w.orderSpecs[0].Type.OID {
-				case types.TimeOID, types.TimetzOID: // which have no days; four days exceed the distance of any two values
+				switch f.w.orderSpecs[0].Type.Class() {
+				case types.ClassTime, types.ClassTimetz: // which have no days; four days exceed the distance of any two values
 					off = min(iv.Micros, 4*24*3600*1e6)
 				}
 			}

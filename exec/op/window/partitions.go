@@ -40,11 +40,8 @@ const nearSpread = 16
 
 // newPartitions makes partitions that are found by an array, where near allows it, or by hashes.
 func newPartitions(ts []types.Type, near bool) *partitions {
-	if near && len(ts) == 1 {
-		switch ts[0].OID {
-		case types.Int2OID, types.Int4OID, types.Int8OID, types.DateOID:
-			return &partitions{close: true}
-		}
+	if near && len(ts) == 1 && ts[0].IsIntegral() {
+		return &partitions{close: true}
 	}
 	p := &partitions{pack: kernel.NewPacker(ts), slots: make([]uint32, 1024)}
 	p.width = p.pack.Words()

@@ -22,7 +22,7 @@ import (
 //
 //	threads ─▶ sort by (partition, order) ─▶ each thread: its partitions, one block after the other
 //
-// Rows that the run condition excludes are not sorted (top.go). Without partitions, and where the sort spilled, thread 0 computes all blocks.
+// Rows that the run condition excludes are not sorted (topfilter.go). Without partitions, and where the sort spilled, thread 0 computes all blocks.
 // The order s is n's own or that of several windows (sorting.go), of which the lowest sorts; the others find their rows sorted.
 //
 // A block is so many whole partitions as make about a batch, or one that is

@@ -24,7 +24,7 @@ type model struct {
 	part  int  // of a model of several targets the number of one, from 1; 0 for all
 }
 
-// parts returns the models of a model's several targets, nil for a model of one.
+// parts returns the models of the single targets, nil if the model has one target.
 func (m *model) parts() (out []*model) {
 	if len(m.v.Target) < 2 {
 		return nil
@@ -37,7 +37,7 @@ func (m *model) parts() (out []*model) {
 	return out
 }
 
-// classifiers returns those of parts whose target is a class.
+// classifiers returns the parts whose target is a class.
 func (m *model) classifiers() (out []*model) {
 	for _, p := range m.parts() {
 		if classifies(p.v) {
@@ -47,7 +47,7 @@ func (m *model) classifiers() (out []*model) {
 	return out
 }
 
-// prediction returns the type of a Predict of the model, and the parts that it predicts.
+// prediction returns the type of a Predict expression over the model, and the parts that it predicts.
 func (m *model) prediction(mode expr.PredictMode) (t types.Type, parts []int) {
 	of := m.parts()
 	switch {
@@ -127,8 +127,8 @@ func cutVersion(text string) (name, digits string, ok bool) {
 	return text[:i], text[i+1:], true
 }
 
-// findModel looks a model up by the search path: the name as it is written, in
-// small letters, and as SQL reads it, with its quotes.
+// findModel looks a model up by the search path. It tries the name as it is written, in lower case, and as
+// SQL reads it, with quotes.
 func findModel(b *scope.Binder, text string) (*catalog.Model, string) {
 	find := func(schema, name string) (*catalog.Model, string) {
 		for _, s := range b.Schemas(schema) {

@@ -68,7 +68,7 @@ func Predict(sc *scope.Scope, name string, args []ast.Node, p scope.Place) (expr
 				WithHint("Write %s('model', t) with a row of t, or %s('model', feature => value, …).", name, name).At(b.PosExpr(args[1]))
 		}
 		for i := range fields {
-			// A subquery's plan may stand once only: each field binds its own.
+			// The plan of a subquery may occur only once, so each field binds its own.
 			if i > 0 && scope.HasSubquery(row) {
 				if row, err = sc.Expr(args[1], p); err != nil {
 					return nil, err
@@ -99,8 +99,8 @@ func Predict(sc *scope.Scope, name string, args []ast.Node, p scope.Place) (expr
 	return apply(fields, true)
 }
 
-// classOf reads the class argument of predict_proba, a literal after the model: its number from 1,
-// or 0 where n is no literal.
+// classOf reads the class argument of predict_proba, a literal after the model. It returns the number of the
+// class, from 1, or 0 if n is not a literal.
 func classOf(b *scope.Binder, m *model, n ast.Node) (int, error) {
 	lit := typing.Unparen(n)
 	if cast, ok := lit.(*ast.TypeCast); ok {
@@ -215,16 +215,15 @@ func applyModel(sc *scope.Scope, m *model, mode expr.PredictMode, fields []scope
 	return p, err
 }
 
-// wider reports whether a number of type from may not be one of type to, such as NaN, 1e300 or 0.5 for an
-// integer. To a model it is a number all the same, which it takes as float8.
+// wider reports whether some numbers of type from are not of type to, such as NaN, 1e300 or 0.5 for an
+// integer. Models accept such numbers as float8.
 func wider(from, to types.Type) bool {
-	order := []types.OID{types.Int2OID, types.Int4OID, types.Int8OID, types.NumericOID, types.Float4OID, types.Float8OID}
-	f, t := slices.Index(order, from.OID), slices.Index(order, to.OID)
-	return f >= 0 && t >= 0 && t < 4 && (f > t || f == t && to.IsFixed() && !(from.IsFixed() && from.Scale <= to.Scale && from.Prec-from.Scale <= to.Prec-to.Scale))
+	f, t := from.Rank(), to.Rank()
+	return f > 0 && t > 0 && !to.IsFloat() && (f > t || f == t && to.IsFixed() && !(from.IsFixed() && from.Scale <= to.Scale && from.Prec-from.Scale <= to.Prec-to.Scale))
 }
 
-// findField returns the field of this name, in any case where none has it as it
-// is, and how many there are.
+// findField returns the field with this name; if no field matches exactly, it ignores case. n is the number
+// of matching fields.
 func findField(fields []scope.Column, name string) (at, n int) {
 	at = -1
 	for i, f := range fields {
@@ -429,8 +428,8 @@ func Table(sc *scope.Scope, name string, n *ast.RangeFunction, fc *ast.FuncCall)
 	return it, true, err
 }
 
-// keepFields emits the columns of the query, but for those of which an output has the name: a relation
-// with two columns of one name could not be used, and what reads the output must not find another.
+// keepFields emits the columns of the query, except those with the name of an output: a relation with two
+// columns of the same name could not be used, and readers of the output must not find the other column.
 func keepFields(pr *query.Projector, rl *scope.Item, fields, outputs []scope.Column) {
 	for _, f := range fields {
 		if slices.ContainsFunc(outputs, func(o scope.Column) bool { return o.Name == f.Name }) {
@@ -537,8 +536,8 @@ func evaluate(sc *scope.Scope, m *model, node plan.Node, truth, got, proba expr.
 	return query.Finish(sc, pr.Node(), rl, n.Alias, "table")
 }
 
-// measure returns the place of the metric to show in place i of fn.ClassMetrics: of a model of more
-// than two classes plain precision, recall and F1 are means over classes, though the rows be of two.
+// measure returns which of fn.ClassMetrics is shown in place i. If the model has more than two classes,
+// precision, recall and F1 are means over the classes, even if the rows have only two.
 func (m *model) measure(i int) int {
 	if len(m.v.Classes) > 2 && fn.ClassMetrics[i] != "accuracy" && i < 4 {
 		return i + 3
@@ -556,8 +555,7 @@ func (m *model) classArray() *expr.Const {
 	return &expr.Const{Val: a, Typ: t}
 }
 
-// knowsAll reports whether there is no label that the model does not know: of a boolean,
-// both values are classes.
+// knowsAll reports whether the model knows every possible label: both values of a boolean are classes.
 func (m *model) knowsAll() bool { return m.v.TargetType.OID == types.BoolOID && len(m.v.Classes) == 2 }
 
 // checkLabels puts a check over an evaluation of a classifier: if the model knows none of the

@@ -13,9 +13,9 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// rocQuery is the query behind ml.roc_curve: a row for each threshold, counting the rows whose
-// score is not below it. $scores, the query of scores and whether the event came, is substituted,
-// and with several targets $by and $part, which distinguish them.
+// rocQuery is the query behind ml.roc_curve. It returns a row for each threshold and counts the rows whose
+// score is at least the threshold. $scores is replaced by the query of scores and true labels, and $by and
+// $part distinguish several targets.
 const rocQuery = `SELECT $by threshold, tp / NULLIF(p, 0) AS recall, fp / NULLIF(n, 0) AS false_positive_rate, tp::int8 AS true_positives,
   fp::int8 AS false_positives, (n - fp)::int8 AS true_negatives, (p - tp)::int8 AS false_negatives
 FROM (SELECT $by score AS threshold, sum(pos) OVER w AS tp, sum(neg) OVER w AS fp, sum(pos) OVER ($part) AS p, sum(neg) OVER ($part) AS n

@@ -9,9 +9,9 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// overWindows puts the scores of a model of windows over node. They are window
-// functions of the partitions that the model was trained on: a score stands in
-// the row that ends a window and is NULL in the others, which are left out.
+// overWindows computes the scores of a model of windows over node. They are window functions with the
+// partitions and the order of the training. The last row of a window has the score; rows that end no window
+// have NULL and are left out.
 func overWindows(sc *scope.Scope, m *model, node plan.Node, fields, scores []scope.Column, pos typing.Position) (plan.Node, error) {
 	b := sc.Binder
 	w := &plan.Window{Input: node}

@@ -14,8 +14,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// survival binds ml.survival('model', (query)): for each row of the query, whose fields these are,
-// a row a time with the probability that the event has not happened by then.
+// survival binds ml.survival('model', (query)). For each row of the query, with these fields, it returns one
+// row for each time, with the probability that the event has not happened by then.
 func survival(sc *scope.Scope, m *model, node plan.Node, fields []scope.Column, n *ast.RangeFunction, pos typing.Position) (scope.FromItem, error) {
 	b := sc.Binder
 	if m.v.Task != catalog.TaskTimeToEvent {

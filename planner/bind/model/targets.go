@@ -64,8 +64,8 @@ func explained(sc *scope.Scope, m *model, fields []scope.Column, pos typing.Posi
 	return scores, nil
 }
 
-// evaluateTargets binds ml.evaluate('model', (query)): a row a target. Metrics that do not apply to
-// a target are NULL.
+// evaluateTargets binds ml.evaluate('model', (query)), with a row for each target. Metrics that do not apply
+// to a target are NULL.
 func evaluateTargets(sc *scope.Scope, m *model, name ast.Node, query *ast.SubLink, n *ast.RangeFunction) (scope.FromItem, error) {
 	const none = "NULL::float8"
 	var sums, checks, rows, cols []string
@@ -135,13 +135,14 @@ func measures(b *scope.Binder, f string, m *model, more ...expr.Expr) bool {
 	return err == nil
 }
 
-// checkTarget computes, as column k of this number, whether a label is a class of a
-// target, NULL where there are none; "" where they may be written in other ways, or are all. See checkLabels.
+// checkTarget returns the SQL of column k, which says whether a label is a class of a target, NULL if there
+// are no labels. It returns "" if labels may be written in other ways, or if all labels are classes. See
+// checkLabels.
 func checkTarget(b *scope.Binder, m *model, label string, i int) string {
 	switch t := m.v.TargetType; {
 	case m.knowsAll():
 		return ""
-	case t.IsString(), t.OID == types.BoolOID, t.OID == types.Int2OID, t.OID == types.Int4OID, t.OID == types.Int8OID:
+	case t.IsString(), t.IsInteger(), t.Form() == types.FormBool:
 	default:
 		return ""
 	}

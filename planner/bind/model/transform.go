@@ -13,7 +13,7 @@ import (
 
 var inTransform = scope.Place{Name: "TRANSFORM"}
 
-// Derived binds an expression over columns, for which other expressions are substituted.
+// Derived binds an expression over columns and substitutes other expressions for these columns.
 func Derived(b *scope.Binder, n ast.Node, cols []catalog.ModelFeature, from []expr.Expr, lv *scope.Level) (expr.Expr, error) {
 	rl := &scope.Item{Open: true}
 	for i, c := range cols {

@@ -29,8 +29,7 @@ func withForward(sc *scope.Scope, err error, n *ast.RangeVar) error {
 	return err
 }
 
-// references counts, by name, the places of n that may mean a CTE from outside
-// of it.
+// references counts by name the places in n that may refer to a CTE outside of n.
 func references(n ast.Node) map[string]int {
 	counts := map[string]int{}
 	ast.Rewrite(n, func(c *ast.Cursor) bool {
@@ -327,7 +326,7 @@ func cteRef(sc *scope.Scope, c *scope.CTE, env *scope.With, n *ast.RangeVar) (sc
 	r := c.Ready
 	c.Ready = nil
 	if r == nil {
-		// Binding it once more is no second reference to what it reads.
+		// Binding it again does not count as a second reference to what it reads.
 		for e := env; e != nil; e = e.Parent {
 			for _, x := range e.List {
 				if x.Self != nil {

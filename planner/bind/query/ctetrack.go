@@ -14,8 +14,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// tracker adds the columns of SEARCH and CYCLE to a recursive CTE. Each row
-// carries them, made of those of the row it comes from, which * leaves out:
+// tracker adds the columns of SEARCH and CYCLE to a recursive CTE. Each row has them, computed from those of
+// its predecessor; * does not include them:
 //
 //	SEARCH DEPTH FIRST BY a SET s       s      ARRAY[ROW(a)], then old s || ROW(a)
 //	SEARCH BREADTH FIRST BY a SET s     s      ROW(0, a), then ROW(depth of old s + 1, a)
@@ -157,7 +157,7 @@ func (t *tracker) row(es []expr.Expr, of []int, first ...expr.Expr) (expr.Expr, 
 	return t.b.Row(first)
 }
 
-// start adds the columns to a row that nothing came before.
+// start adds the columns to a row without a predecessor.
 func (t *tracker) start(es []expr.Expr) ([]expr.Expr, error) {
 	list := func(of []int) error {
 		row, err := t.row(es, of)

@@ -16,8 +16,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// aboutQuery binds describe((query)) and summarize((query)), a row for each column of a query with
-// DuckDB's columns, which the statements DESCRIBE and SUMMARIZE are written as. ok is false for other
+// aboutQuery binds describe((query)) and summarize((query)), to which the statements DESCRIBE and SUMMARIZE
+// are rewritten. They return a row for each column of the query, with DuckDB's columns. ok is false for other
 // calls.
 func aboutQuery(sc *scope.Scope, name string, n *ast.RangeFunction, fc *ast.FuncCall) (it scope.FromItem, ok bool, err error) {
 	args := typing.Items(fc.Args)
@@ -88,7 +88,7 @@ func describeText(b *scope.Binder, q *scope.Query, sel *ast.SelectStmt) string {
 		`) AS d(i, column_name, column_type, "null", key, "default", extra) ORDER BY i`
 }
 
-// keyText is what MySQL and DuckDB call the key that a column is in.
+// keyText returns what MySQL and DuckDB call a column's key: PRI, UNI or nothing.
 func keyText(r *catalog.Relation, num int16) string {
 	out := "NULL"
 	for _, c := range r.Constraints {
@@ -103,9 +103,9 @@ func keyText(r *catalog.Relation, num int16) string {
 	return out
 }
 
-// summarizeText is the query of SUMMARIZE over the columns of a query, which the caller puts in the
-// place of (SELECT 1) AS q. Its aggregates are one row, whose values for all columns are elements of an
-// array for each column of the result:
+// summarizeText returns the query of SUMMARIZE; the caller substitutes the summarized query for (SELECT 1) AS
+// q. All aggregates are computed as one row: for each column of the result an array with an element for each
+// column of the query:
 //
 //	SELECT names[i], least[i], … FROM (SELECT ARRAY[min(c0)::text, …] AS least, … FROM query) × 1 … n
 func summarizeText(b *scope.Binder, q *scope.Query) string {
@@ -120,15 +120,15 @@ func summarizeText(b *scope.Binder, q *scope.Query) string {
 		col := fmt.Sprintf("c%d", i)
 		names = append(names, col)
 		number, back, ordered := "", "%s::text", col
-		switch c.Type.OID {
-		case types.Int2OID, types.Int4OID, types.Int8OID, types.Float4OID, types.Float8OID, types.NumericOID:
+		switch class := c.Type.Class(); {
+		case c.Type.IsNumber():
 			number = col + "::float8"
-		case types.DateOID, types.TimestampOID, types.TimestamptzOID: // by their seconds
+		case c.Type.IsStamp(): // by their seconds
 			number = "extract(epoch FROM " + col + ")::float8"
 			if back = "to_timestamp(nullif(%s, 'NaN'))::text"; c.Type.OID != types.TimestamptzOID {
 				back = "(to_timestamp(nullif(%s, 'NaN')) AT TIME ZONE 'UTC')::text"
 			}
-		case types.TextOID, types.VarcharOID, types.BpcharOID, types.TimeOID, types.TimetzOID, types.IntervalOID, types.OIDOID:
+		case c.Type.IsTime(), class == types.ClassObject, class == types.ClassText && c.Type.OID != types.NameOID:
 		default: // no order, or one that few aggregates know
 			if !b.IsEnum(c.Type.OID) {
 				ordered = col + "::text"

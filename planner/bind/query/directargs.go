@@ -21,11 +21,10 @@ func (g *grouper) directArgs() error {
 	return nil
 }
 
-// absentKeys makes direct arguments NULL in the grouping sets that leave a key of
-// theirs out: in the total of ROLLUP (a), rank(a) ranks NULL, not the a of
-// some row. The executor takes direct arguments from a group's rows, so such a call
-// is computed once for each way its keys are left out, and the grouping id
-// chooses among them.
+// absentKeys makes direct arguments NULL in grouping sets that leave out one of their keys: in the total of
+// ROLLUP (a), rank(a) ranks NULL, not the a of some row. The executor takes direct arguments from a row of
+// the group. So such a call is computed once for each combination of missing keys, and the grouping id
+// chooses among the results.
 func (g *grouper) absentKeys() error {
 	s := g.s
 	b, lv := s.sc.Binder, s.sc.Level

@@ -5,4 +5,6 @@
 //
 // Clauses are bound in PostgreSQL's order, so that of several errors the same one
 // is reported, and assembled to a plan after that.
+//
+// Tested by planner/bind (TestBind: select.txt, from.txt, group.txt, subquery.txt).
 package query

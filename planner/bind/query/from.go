@@ -289,8 +289,8 @@ func LookupRelation(b *scope.Binder, schema, name string) (Relation, bool) {
 	return Relation{}, false
 }
 
-// Scan reads a table: all its columns, of which planner/opt drops the unused. use is the number of
-// the table's use.
+// Scan reads a table with all its columns; planner/opt removes the unused ones. use is the number of the
+// table's use.
 func Scan(sc *scope.Scope, r *catalog.Relation, schema string, n *ast.RangeVar, use int) (*plan.Scan, *scope.Item, error) {
 	b := sc.Binder
 	if r.Kind == catalog.KindMatView && !r.Populated {

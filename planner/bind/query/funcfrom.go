@@ -62,8 +62,8 @@ func rangeFunction(sc *scope.Scope, n *ast.RangeFunction, left []*scope.Item) (s
 	return functionScan(sc, n, tfs, len(funcs) > 1 || n.IsRowsFrom)
 }
 
-// oneRecord rewrites json_to_record(x), a row with columns that only its definition list tells, as the
-// function of a set of one such object; nil for other calls. Of NULL all columns are NULL.
+// oneRecord rewrites json_to_record(x), whose columns only its definition list says, to the set-returning
+// function over an array of this one object; it returns nil for other calls. For NULL all columns are NULL.
 func oneRecord(fc *ast.FuncCall, name string) *ast.FuncCall {
 	kind, ok := strings.CutSuffix(name, "_to_record")
 	if !ok || kind != "json" && kind != "jsonb" || len(typing.Items(fc.Args)) != 1 {
@@ -137,11 +137,11 @@ func bindFunc(sc *scope.Scope, n ast.Node, defs []ast.Node) (*tableFunc, error) 
 		tf.call.Cols = append(tf.call.Cols, plan.Column{Name: name, Type: t})
 	}
 	switch {
-	case ret.OID == types.RecordOID && ret.Rec != nil && len(defs) == 0:
+	case ret.Class() == types.ClassRecord && ret.Rec != nil && len(defs) == 0:
 		for _, c := range ret.Rec.Fields {
 			add(c.Name, c.Type)
 		}
-	case ret.OID == types.RecordOID && ret.Rec == nil:
+	case ret.Class() == types.ClassRecord && ret.Rec == nil:
 		if len(defs) == 0 {
 			return nil, pgerr.New(pgerr.SyntaxError, "a column definition list is required for functions returning \"record\"").At(b.PosFunc(name))
 		}
@@ -227,7 +227,7 @@ func functionScan(sc *scope.Scope, n *ast.RangeFunction, tfs []*tableFunc, many 
 	for _, tf := range tfs {
 		call := tf.call
 		if tf.scalar != nil {
-			// Among others in ROWS FROM a scalar is a set of one.
+			// Beside other functions in ROWS FROM, a scalar is a set of one row.
 			a, ok := b.ArrayOf(tf.scalar.Type())
 			if !ok || tf.scalar.Type().OID == types.RecordOID {
 				return scope.FromItem{}, pgerr.Unsupported("function %s is not supported in ROWS FROM", tf.name).At(b.PosFunc(tf.name))

@@ -18,8 +18,7 @@ type groupKey struct {
 	target int // of the select list, where the item named or repeated it; else -1
 }
 
-// groupBy binds the GROUP BY clause to keys and, where it has grouping sets,
-// to lists of them.
+// groupBy binds the GROUP BY clause to keys and, if it has grouping sets, to lists of keys.
 func (s *selectBinder) groupBy(list []ast.Node) error {
 	s.grouped = len(list) > 0 || s.sel.HavingClause != nil
 	if len(list) == 0 {

@@ -96,8 +96,8 @@ func (s *selectBinder) lockIDs(pr *Projector) {
 	}
 }
 
-// Locks returns a statement's locks, which it takes of the rows it returns: those of nested queries that
-// are computed for each row of others are of whole tables.
+// Locks returns the statement's locks on rows that it returns. Nested queries that are computed for each row
+// of an outer query lock whole tables.
 func Locks(b *scope.Binder, root plan.Node) []plan.Lock {
 	emitted := plan.Emits(root)
 	for i := range b.Stmt.Locks {

@@ -11,4 +11,6 @@
 //
 // What a statement reads is recorded for its privileges (uses.go). Subqueries, ml's functions and
 // data-modifying WITH items are bound by packages above; a Nested holds the functions.
+//
+// Tested by planner/bind (TestBind: names.txt, from.txt, group.txt).
 package scope

@@ -52,8 +52,8 @@ type Item struct {
 	Named  bool     // name.col may refer to it
 	Open   bool     // its columns are found without the name
 	Scalar bool     // a function of one value: the name alone is the value
-	// Nullable: an outer join may fill it with NULLs; then the row as a whole is
-	// NULL where all its columns are.
+	// Nullable: an outer join may fill the item with NULLs. Then its row as a whole is NULL if all its
+	// columns are NULL.
 	Nullable bool
 	Blocked  bool // in the FROM clause, but not visible here
 	banned   bool // visible by LATERAL, but not allowed
@@ -189,7 +189,7 @@ func (sc *Scope) bannedReference(r *Item) error {
 		WithDetail("The combining JOIN type must be INNER or LEFT for a LATERAL reference.").At(sc.Binder.PosIdent(r.Name))
 }
 
-// Use records that a column is read, for privileges, and returns its expression.
+// Use records for the privileges that a column is read, and returns its expression.
 func (b *Binder) Use(f Found) expr.Expr {
 	if _, read := f.Col.Expr.(*expr.Col); f.Col.System && f.Col.Expr != nil && !read {
 		return b.ofRow(f.Rel, f.Col.Expr)
@@ -200,7 +200,7 @@ func (b *Binder) Use(f Found) expr.Expr {
 	return f.Col.Expr
 }
 
-// known refuses a system column that a row has only when it is committed.
+// known refuses a system column whose value exists only after the commit.
 func (b *Binder) known(c *Column) error {
 	if c.System && c.Expr == nil {
 		return pgerr.Unsupported("%s of a row that the statement writes is not supported", c.Name).At(b.PosIdent(c.Name))

@@ -29,7 +29,7 @@ func (b *Binder) TableUse(r *catalog.Relation, priv byte) int {
 	return b.Note(r.OID, r.Version, priv, b.As, false)
 }
 
-// OwnUse makes a use for one place only, which may turn out to need no privilege.
+// OwnUse makes a use for one place only, for which the privilege may later turn out not to be needed.
 func (b *Binder) OwnUse(r *catalog.Relation, priv byte) int {
 	return b.Note(r.OID, r.Version, priv, b.As, true)
 }
@@ -71,7 +71,7 @@ func (b *Binder) Within(v *catalog.Relation) *Binder {
 	return in
 }
 
-// Inside reports whether the text is a view's, or one that it is made of.
+// Inside reports whether the text is that of a view, or belongs to one.
 func (b *Binder) Inside(v *catalog.Relation) bool {
 	for ; b != nil; b = b.over {
 		if b.View != nil && b.View.OID == v.OID {

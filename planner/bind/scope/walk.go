@@ -62,8 +62,8 @@ func MapPlan(n plan.Node, f func(expr.Expr) expr.Expr) plan.Node {
 	return plan.MapExprs(n, func(e expr.Expr) expr.Expr { return MapExpr(e, f) })
 }
 
-// Close notes that a plan is stable, and reads neither columns of outer queries nor a recursion that is open: a
-// chain of WITH queries asks for that at each link.
+// Close remembers that a plan is stable and reads neither columns of outer queries nor the working table of
+// an open recursion. In a chain of WITH queries each query would check all those before it again.
 func (st *Statement) Close(n plan.Node) {
 	if st.closed == nil {
 		st.closed = map[plan.Node]bool{}
@@ -71,7 +71,7 @@ func (st *Statement) Close(n plan.Node) {
 	st.closed[n] = true
 }
 
-// Closed reports whether Close was told of a plan.
+// Closed reports whether Close was called for a plan.
 func (st *Statement) Closed(n plan.Node) bool { return st != nil && st.closed[n] }
 
 // eachExpr calls f for the expressions of a plan that is not closed, whole ones only.
@@ -91,7 +91,7 @@ func (st *Statement) eachExpr(n plan.Node, f func(expr.Expr)) {
 // is listed once, in the order found.
 func OuterCols(n plan.Node) []expr.ColID { return (*Statement)(nil).OuterCols(n) }
 
-// OuterCols is the function of that name, which does not enter closed plans.
+// OuterCols is like the function OuterCols, but does not look into closed plans.
 func (st *Statement) OuterCols(n plan.Node) []expr.ColID {
 	made := map[expr.ColID]bool{}
 	var makes func(plan.Node)
@@ -132,7 +132,7 @@ func (st *Statement) OuterCols(n plan.Node) []expr.ColID {
 // VolatilePlan reports whether a plan's rows may differ from run to run.
 func VolatilePlan(n plan.Node) bool { return (*Statement)(nil).VolatilePlan(n) }
 
-// VolatilePlan is the function of that name, which does not enter closed plans.
+// VolatilePlan is like the function VolatilePlan, but does not look into closed plans.
 func (st *Statement) VolatilePlan(n plan.Node) bool {
 	found := false
 	st.eachExpr(n, func(e expr.Expr) { found = found || Volatile(e) })

@@ -266,13 +266,13 @@ func (sc *Scope) frameOffset(n ast.Node, clause string, w *WindowSpec) (expr.Exp
 	want := types.Int8
 	if clause == "RANGE" {
 		key := w.Order[0].Expr.Type()
-		switch key.OID {
-		case types.Int2OID, types.Int4OID, types.Int8OID:
-		case types.NumericOID:
+		switch c := key.Class(); {
+		case c == types.ClassInteger:
+		case c == types.ClassNumeric:
 			want = types.Numeric
-		case types.Float4OID, types.Float8OID:
+		case c == types.ClassFloat:
 			want = types.Float8
-		case types.DateOID, types.TimeOID, types.TimetzOID, types.TimestampOID, types.TimestamptzOID, types.IntervalOID:
+		case key.IsTime():
 			want = types.IntervalT
 		default:
 			return nil, pgerr.Unsupported("RANGE with offset PRECEDING/FOLLOWING is not supported for column type %s", b.TypeName(key)).At(b.PosExpr(n))

@@ -18,15 +18,16 @@ func (b *Resolver) CanCoerce(from, to types.OID, ctx fn.CastContext) bool {
 	if from == to || from == types.UnknownOID || from == 0 {
 		return true
 	}
-	switch to {
-	case types.AnyOID, types.AnyElementOID, types.AnyCompatibleOID:
-		return true
-	case types.AnyArrayOID, types.AnyCompatibleArrayOID:
-		return b.IsArray(types.Type{OID: from})
-	case types.AnyNonArrayOID, fn.AnyCompatibleNonArrayOID:
-		return !b.IsArray(types.Type{OID: from})
-	case types.AnyEnumOID:
+	array := b.IsArray(types.Type{OID: from})
+	switch class := to.Class(); {
+	case to == types.AnyEnumOID:
 		return b.IsEnum(from)
+	case to == types.AnyNonArrayOID || to == types.AnyCompatibleNonArrayOID:
+		return !array
+	case class == types.ClassAnyArray || class == types.ClassAnyCompatibleArray:
+		return array
+	case to == types.AnyOID || to.IsPolymorphic():
+		return true
 	}
 	if to == types.Int2VectorOID || to == types.OIDVectorOID {
 		return ctx == fn.ExplicitCast && b.Category(from) == 'S'
@@ -49,14 +50,10 @@ func (b *Resolver) CanCoerce(from, to types.OID, ctx fn.CastContext) bool {
 	return ctx == fn.ExplicitCast && b.Category(from) == 'S' && to != types.RecordOID && to != types.VoidOID
 }
 
-// TextLike reports whether a function over text reads values of the type unchanged. Those of bpchar
-// it does not: they lose their blanks.
+// TextLike reports whether a function over text reads values of the type unchanged. That is not so for
+// bpchar, whose values lose their trailing blanks.
 func TextLike(o types.OID) bool {
-	switch o {
-	case types.TextOID, types.VarcharOID, types.NameOID:
-		return true
-	}
-	return false
+	return o.Class() == types.ClassText && o != types.BpcharOID
 }
 
 // Coerce makes e a value of type to, which CanCoerce allows. A modifier is
@@ -97,13 +94,8 @@ func (b *Resolver) Coerce(e expr.Expr, to types.Type, ctx fn.CastContext, pos Po
 		return nil, pgerr.New(pgerr.CannotCoerce, "cannot cast type %s to %s", b.TypeName(from), b.TypeName(to)).At(pos.At())
 	}
 	t := to
-	if t.OID == types.NumericOID && t.Prec == 0 && t.Mod < 0 {
-		switch from.OID {
-		case types.Int2OID:
-			t = types.FixedNumeric(5, 0, false)
-		case types.Int4OID:
-			t = types.FixedNumeric(10, 0, false)
-		}
+	if t.OID == types.NumericOID && t.Prec == 0 && t.Mod < 0 && from.IsInteger() && from.Form() != types.FormInt64 {
+		t = types.FixedNumeric(map[types.Form]uint8{types.FormInt16: 5, types.FormInt32: 10}[from.Form()], 0, false)
 	}
 	return &expr.Cast{Arg: e, Typ: t, Explicit: ctx == fn.ExplicitCast}, nil
 }
@@ -260,25 +252,14 @@ func fixedFor(d number.Decimal) types.Type {
 func foldConst(c *expr.Const, to types.Type) *expr.Const {
 	switch v := c.Val.(type) {
 	case int64:
-		switch c.Typ.OID {
-		case types.Int2OID, types.Int4OID, types.Int8OID:
-		default:
-			return nil
-		}
-		switch to.OID {
-		case types.Int8OID:
-			return &expr.Const{Val: v, Typ: types.Int8}
-		case types.Int4OID:
-			if int64(int32(v)) == v {
-				return &expr.Const{Val: v, Typ: types.Int4}
-			}
-		case types.Int2OID:
-			if int64(int16(v)) == v {
-				return &expr.Const{Val: v, Typ: types.Int2}
-			}
-		case types.Float8OID:
+		lo, hi, toInt := to.IntRange()
+		switch {
+		case !c.Typ.IsInteger():
+		case toInt && lo <= v && v <= hi:
+			return &expr.Const{Val: v, Typ: types.Type{OID: to.OID, Mod: -1}}
+		case to.OID == types.Float8OID:
 			return &expr.Const{Val: float64(v), Typ: types.Float8}
-		case types.NumericOID:
+		case to.OID == types.NumericOID:
 			d := number.DecimalFromInt64(v, 0)
 			return &expr.Const{Val: d, Typ: fixedFor(d)}
 		}

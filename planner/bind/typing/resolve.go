@@ -169,22 +169,22 @@ func (b *Resolver) polyAgrees(in, decl []types.OID) bool {
 		if t == types.UnknownOID {
 			continue
 		}
-		switch d {
-		case types.AnyArrayOID:
+		switch d.Class() {
+		case types.ClassAnyArray:
 			e, _ := b.Elem(types.Type{OID: t})
 			t = e.OID
-		case types.AnyElementOID, types.AnyNonArrayOID, types.AnyEnumOID:
+		case types.ClassAnyElement:
 			if d == types.AnyNonArrayOID && b.IsArray(types.Type{OID: t}) {
 				return false
 			}
-		case types.AnyCompatibleArrayOID:
+		case types.ClassAnyCompatibleArray:
 			e, ok := b.Elem(types.Type{OID: t})
 			if !ok {
 				return false
 			}
 			compat = append(compat, e)
 			continue
-		case types.AnyCompatibleOID, fn.AnyCompatibleNonArrayOID:
+		case types.ClassAnyCompatible:
 			compat = append(compat, types.Type{OID: t})
 			continue
 		default:
@@ -413,7 +413,7 @@ func (b *Resolver) Arguments(f *fn.Func, decl []types.OID, args []expr.Expr, pos
 			out[i] = b.AsPhysical(out[i], physical[i])
 		}
 	}
-	if fn.IsPolymorphic(r.OID) || ret.OID >= types.FirstUserOID {
+	if r.OID.IsPolymorphic() || ret.OID >= types.FirstUserOID {
 		r = ret
 	}
 	if r.OID == types.RecordOID && r.Rec == nil {
@@ -428,10 +428,10 @@ func (b *Resolver) polymorph(f *fn.Func, decl []types.OID, args []expr.Expr, pos
 	want := make([]types.Type, len(decl))
 	var elem types.Type
 	var compat []types.Type
-	anyPoly := fn.IsPolymorphic(f.Ret)
+	anyPoly := f.Ret.IsPolymorphic()
 	for i, d := range decl {
 		want[i] = types.Type{OID: d, Mod: -1}
-		if !fn.IsPolymorphic(d) {
+		if !d.IsPolymorphic() {
 			continue
 		}
 		anyPoly = true
@@ -440,11 +440,11 @@ func (b *Resolver) polymorph(f *fn.Func, decl []types.OID, args []expr.Expr, pos
 			continue
 		}
 		t.Mod = -1
-		switch d {
-		case types.AnyArrayOID, types.AnyCompatibleArrayOID:
+		class := d.Class()
+		if class == types.ClassAnyArray || class == types.ClassAnyCompatibleArray {
 			t, _ = b.Elem(t)
 		}
-		if d == types.AnyCompatibleOID || d == types.AnyCompatibleArrayOID || d == fn.AnyCompatibleNonArrayOID {
+		if class == types.ClassAnyCompatible || class == types.ClassAnyCompatibleArray {
 			compat = append(compat, t)
 		} else if elem.OID == 0 || elem.OID == types.RecordOID && elem.Rec == nil {
 			elem = t
@@ -492,17 +492,17 @@ func (b *Resolver) polymorph(f *fn.Func, decl []types.OID, args []expr.Expr, pos
 
 // concrete returns the type that a pseudo-type stands for; OID 0 for other types.
 func (b *Resolver) concrete(o types.OID, elem, common types.Type, pos Position) (types.Type, error) {
-	switch o {
-	case types.AnyElementOID, types.AnyNonArrayOID, types.AnyEnumOID, types.AnyArrayOID:
+	switch class := o.Class(); class {
+	case types.ClassAnyElement, types.ClassAnyArray:
 		if elem.OID == 0 {
 			return elem, pgerr.New(pgerr.DatatypeMismatch, "could not determine polymorphic type because input has type unknown").At(pos.At())
 		}
-		if o != types.AnyArrayOID {
+		if class == types.ClassAnyElement {
 			return elem, nil
 		}
-	case types.AnyCompatibleArrayOID:
+	case types.ClassAnyCompatibleArray:
 		elem = common
-	case types.AnyCompatibleOID, fn.AnyCompatibleNonArrayOID:
+	case types.ClassAnyCompatible:
 		return common, nil
 	default:
 		return types.Type{}, nil

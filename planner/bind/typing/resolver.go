@@ -19,9 +19,9 @@ type Names struct {
 	Trusted bool
 }
 
-// Resolver determines the types of the expressions of one SQL text. A text of its own is also that
-// of a view or of a default, which has its own search path and no positions; all of a statement
-// share its parameters.
+// Resolver determines the types of the expressions of one SQL text. The text of a view or of a default has a
+// resolver of its own, with its own search path and without positions. All resolvers of a statement share its
+// parameters.
 type Resolver struct {
 	*Names
 	Env    *types.Env // reads the literals
@@ -38,8 +38,8 @@ type params struct {
 	unknown map[int][]*expr.Param // those whose type is not known yet
 }
 
-// NewResolver makes the resolver of a statement's text, whose parameters have the given types, OID
-// 0 where it is to be inferred; plain allows none.
+// NewResolver makes the resolver of a statement's text. Its parameters have the given types; OID 0 means that
+// the type is inferred. With plain, parameters are not allowed.
 func NewResolver(names *Names, env *types.Env, text *parse.Statement, given []types.Type, plain bool) Resolver {
 	return Resolver{Names: names, Env: env, Path: names.SearchPath, Text: text, Plain: plain,
 		params: &params{append([]types.Type(nil), given...), map[int][]*expr.Param{}}}

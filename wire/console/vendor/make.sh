@@ -19,4 +19,5 @@ node -e '
     console.log(`${name} ${version} (${license})\n\n${fs.readFileSync(path.join(dir, file), "utf8").trim()}\n\n${"-".repeat(80)}\n`)
   }' > "$out/LICENSES.txt"
 rm -rf node_modules
-echo "$(gzip -9c "$out/vendor.js" | wc -c) bytes of vendor.js after gzip"
+gzip -9nf "$out/vendor.js" # it is embedded packed; assets.go serves it as vendor.js
+echo "$(wc -c <"$out/vendor.js.gz") bytes of vendor.js after gzip"

@@ -4,7 +4,7 @@ import { array, ident, literal, qualified } from '../core/api.js'
 import { address, location, set } from '../core/router.js'
 import { Bars, Chart } from '../core/chart.js'
 import { Grid, Rows } from '../core/grid.js'
-import { Answer, Badge, Empty, ErrorBox, Head, Panel, Search, Select, Stat, Statement, Table, Tabs, matches, tab, useQuery } from '../core/ui.js'
+import { Act, Answer, Badge, Empty, ErrorBox, Head, Panel, Search, Select, Stat, Statement, Table, Tabs, matches, tab, useQuery } from '../core/ui.js'
 import { bytes, count, date, isNumber, isTime, percent, plural, short } from '../core/format.js'
 
 const kinds = { r: 'table', v: 'view', m: 'materialized view', p: 'table', f: 'foreign table' }
@@ -135,7 +135,7 @@ function Columns({ schema, table, rows }) {
       { key: 'default', name: 'Default', cell: c => c.default && html`<span class="mono">${c.default}</span>` },
       ...(list.some(c => c.comment) ? [{ key: 'comment', name: 'Comment' }] : []),
     ]} /></>
-    ${list.some(c => c.name === open) ? html`<${Panel} key=${open} title=${open}><${Column} schema=${schema} table=${table} c=${list.find(c => c.name === open)} /></>` : html`<p class="soft">Choose a column to see what is in it.${list.every(c => c.n_distinct === null) ? html` There are no statistics yet: <code>ANALYZE ${qualified(schema, table)}</code> makes them.` : ''}</p>`}`}</>`
+    ${list.some(c => c.name === open) ? html`<${Panel} key=${open} title=${open}><${Column} schema=${schema} table=${table} c=${list.find(c => c.name === open)} /></>` : html`<p class="soft">Choose a column to see what is in it.${rows > 0 && list.every(c => c.vals === null && c.bounds === null) ? html` Its commonest values and histogram are not kept yet: ANALYZE does that. <${Act} sql=${`ANALYZE ${qualified(schema, table)}`} icon="refresh" done=${t.again}>Analyze</>` : ''}</p>`}`}</>`
 }
 
 function Sample({ schema, table }) {

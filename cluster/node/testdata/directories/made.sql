@@ -1,0 +1,17 @@
+create table p (id int primary key, name text not null, at timestamptz, price numeric(10,2) check (price >= 0), tags text[], doc jsonb);
+insert into p select i, 'name ' || i, timestamptz '2024-01-01 00:00:00+00' + i * interval '1 hour', i * 1.25, array['a', i::text], jsonb_build_object('n', i) from generate_series(1, 1500) i;
+create index on p (name);
+create table c (id int generated always as identity, pid int references p, twice int generated always as (pid * 2) stored);
+insert into c (pid) select i from generate_series(1, 50) i;
+delete from p where id > 1490;
+update p set price = price + 1 where id % 7 = 0;
+create view v as select name, price from p where id < 10;
+create role reader; grant select on p to reader;
+train model m_logistic using logistic_regression predict y with (max_iterations = 20) as select * from make_classification(n_samples => 400, n_features => 5, n_informative => 3, n_redundant => 0, random_state => 1);
+train model m_trees using gradient_boosted_trees predict y with (n_estimators = 5) as select * from make_classification(n_samples => 400, n_features => 5, n_informative => 3, n_redundant => 0, random_state => 1);
+train model m_kmeans using kmeans with (n_clusters = 3) as select * from make_blobs(n_samples => 300, n_features => 3, centers => 3, random_state => 1);
+train model m_pca using pca with (n_components = 2) as select * from make_blobs(n_samples => 300, n_features => 3, centers => 3, random_state => 1);
+train model m_ridge using linear_regression predict y as select * from make_regression(n_samples => 300, n_features => 4, random_state => 1);
+train model m_mlp using mlp predict y with (hidden_units = [8], max_iterations = 5) as select * from make_classification(n_samples => 400, n_features => 5, n_informative => 3, n_redundant => 0, random_state => 1);
+train model r_mlp using mlp predict y with (hidden_units = [8], max_iterations = 400) as select * from make_classification(n_samples => 3000, n_features => 5, n_informative => 3, n_redundant => 0, random_state => 2);
+train model r_trees using gradient_boosted_trees predict y with (n_estimators = 900) as select * from make_classification(n_samples => 3000, n_features => 5, n_informative => 3, n_redundant => 0, random_state => 2);

@@ -1,0 +1,127 @@
+package query
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"time"
+
+	"github.com/multigres/multigres/go/common/parser/ast"
+
+	"github.com/tributarydb/tributary/cluster/observe"
+	"github.com/tributarydb/tributary/exec/function"
+	"github.com/tributarydb/tributary/exec/mem"
+	"github.com/tributarydb/tributary/exec/op"
+	"github.com/tributarydb/tributary/exec/spill"
+	"github.com/tributarydb/tributary/planner/bind"
+	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/parse"
+	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// Run is what one run of a statement holds on its node.
+type Run struct {
+	ID      string
+	Context *Context
+	Pool    *mem.Pool
+	// Admission is shared by all that runs within the statement.
+	Admission Admission
+	Env       *function.Env
+	*Did      // shared likewise
+	planner   *Planner
+}
+
+// Did records what the statement's finished plans did.
+type Did struct {
+	Planning  time.Duration
+	Exchanged int64              // bytes that went between nodes
+	Operators []observe.Operator // of a slow statement, or one that is analyzed
+}
+
+// Begin makes an execution of a context's statement, with its memory pool and its environment. pid is the
+// session's number, 0 for none. fail is called if the statement must end because memory is short. End must be
+// called.
+func (p *Planner) Begin(c *Context, pid uint32, fail func(error)) *Run {
+	id := p.NextID(pid)
+	return p.begin(c, id, p.Pool.Child("statement "+id, c.WorkMem), fail)
+}
+
+// NextID returns the id for a statement of the session pid.
+func (p *Planner) NextID(pid uint32) string {
+	b := append(strconv.AppendUint(nil, p.Self, 10), '-')
+	b = append(strconv.AppendUint(b, uint64(pid), 10), '-')
+	return string(strconv.AppendUint(b, p.Next(), 10))
+}
+
+func (p *Planner) begin(c *Context, id string, pool *mem.Pool, fail func(error)) *Run {
+	pool.OnFail(fail)
+	return &Run{ID: id, Context: c, Pool: pool, Admission: p.Runner.Admission(c.SessionUser, pool), Env: c.Env(pool), Did: &Did{}, planner: p}
+}
+
+// Fork makes an execution of the same statement that outlives this one, with
+// memory of its own.
+func (x *Run) Fork(c *Context, name string, fail func(error)) *Run {
+	return x.planner.begin(c, x.ID, x.planner.Pool.Child(name, 0), fail)
+}
+
+// In returns the execution in another context, for a statement within this one.
+func (x *Run) In(c *Context) *Run {
+	n := *x
+	n.Context, n.Env = c, c.Env(x.Pool)
+	return &n
+}
+
+// Buffer makes a buffer for rows that are kept after their plan has ended: the rows of RETURNING, and the
+// keys that foreign keys check. It must be closed.
+func (x *Run) Buffer(cols []plan.Column) *op.Buffer {
+	ts := make([]types.Type, len(cols))
+	for i, c := range cols {
+		ts[i] = c.Type
+	}
+	return x.planner.Runner.Buffer(x.Pool, ts)
+}
+
+// Spill makes a directory for temporary files. It must be closed.
+func (x *Run) Spill() *spill.Dir { return x.planner.Runner.Spill(x.Pool) }
+
+// Binding returns what the binder needs for a text over a state of the catalog. The parameters have the given
+// types, and planning ends with ctx.
+func (x *Run) Binding(ctx context.Context, st *catalog.State, text *parse.Statement, params []types.Type) *bind.Session {
+	return x.planner.Binding(x.Context.With(nil, params), st, text, Poll(ctx))
+}
+
+// Relation finds a relation as the statement names it.
+func (x *Run) Relation(st *catalog.State, rv *ast.RangeVar) (*catalog.Relation, error) {
+	r, err := x.planner.Binding(x.Context, st, nil, nil).Relation(rv)
+	if err != nil || r != nil {
+		return r, err
+	}
+	name := rv.RelName
+	if rv.SchemaName != "" {
+		name = rv.SchemaName + "." + name
+	}
+	return nil, pgerr.New(pgerr.UndefinedTable, "relation \"%s\" does not exist", name)
+}
+
+// End frees what the execution holds, and returns how many bytes of its memory were not released.
+func (x *Run) End() (leaked int64) {
+	x.Admission.Close()
+	return x.Pool.Close()
+}
+
+// Cause prefers what cancelled the context over the context's own error, and gives every error its SQLSTATE.
+// An unknown outcome of a commit is kept: an error that says cancelled would mean that nothing was committed.
+func Cause(ctx context.Context, err error) error {
+	if err == nil {
+		return nil
+	}
+	if ctx.Err() != nil && pgerr.CodeOf(err) != pgerr.StatementCompletionUnknown {
+		var e *pgerr.Error
+		if c := context.Cause(ctx); c != nil && errors.As(c, &e) {
+			return e
+		}
+	}
+	return pgerr.From(err)
+}

@@ -1,0 +1,39 @@
+package agg
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// TestPlace: placeKey (quickselect) finds any position in many or few numbers, all different or not,
+// sorted or not.
+func TestPlace(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for n := range 400 {
+		n = 1 + n*n/100
+		keys := make([]uint64, n)
+		for i := range keys {
+			switch n % 4 {
+			case 0:
+				keys[i] = r.Uint64()
+			case 1:
+				keys[i] = r.Uint64N(3)
+			case 2:
+				keys[i] = uint64(i)
+			case 3:
+				keys[i] = uint64(min(i, n-i)) // the worst case of a pivot by median of three
+			}
+		}
+		want := slices.Sorted(slices.Values(keys))
+		k := r.IntN(n)
+		placeKey(keys, k)
+		if keys[k] != want[k] || k > 0 && slices.Max(keys[:k]) > want[k] || slices.Min(keys[k:]) < want[k] {
+			t.Fatalf("place %d of %d has %d, not %d", k, n, keys[k], want[k])
+		}
+		slices.Sort(keys)
+		if !slices.Equal(keys, want) {
+			t.Fatal("the numbers are others")
+		}
+	}
+}

@@ -1,2 +1,0 @@
-// Command sqlfuzz runs internal/sqlfuzz against a server at any address.
-package main

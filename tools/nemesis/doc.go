@@ -1,0 +1,33 @@
+// Command nemesis injects faults into a cluster of real processes while clients write,
+// read and train, and then checks that the cluster's guarantees hold.
+//
+//	seed, round ─▶ plan ─▶ faults: kill, pause, restart, partition, disk, …
+//	                         │ hurt, hold, heal
+//	   workloads ────────────┼──▶ cluster: processes, mesh between their ports
+//	   what was answered     │
+//	                         ▼
+//	            checks, once all nodes are ready again
+//
+// A round is: faults come and go while workloads run, and all nodes run again. A few
+// rounds share a check, a stretch: workloads end, the nodes become ready, and every
+// workload compares what every node answers with the outcomes it was given before.
+// Damage to durable files has a stretch of its own. What was acknowledged is there
+// once; what was refused is not; what is unknown (40003, a lost connection) may be
+// either, but atomically, and stays so from then on. In addition, no process ends by
+// itself, no error has a code of class XX, no session outlives its client, and every
+// segment is where the catalog says, with the right hash.
+//
+// Clock jumps and slow syncs need a program built by Build (package patch), and Linux.
+// Not done: jumps of the monotonic clock, slow reads, and packets that are really lost:
+// the mesh holds bytes back, and half of the time ends the connections.
+//
+// All choices come from the seed and the number of the round, so a plan can be
+// repeated; the machine's scheduling cannot. Rounds share a cluster until it has served
+// Options.Fresh of them.
+//
+//	plan.go        seed and round to faults           run.go       rounds
+//	cluster.go     nodes                              mesh.go      the network between them
+//	build.go       the program                        patch        its clock and its disk
+//	fault*.go      the faults                         check.go     checks of the whole cluster
+//	session.go     a client and what it was told      the rest     one workload each
+package main

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := commandLine(ctx); err != nil {
+		if !errors.Is(err, flag.ErrHelp) {
+			fmt.Fprintln(os.Stderr, "nemesis:", err)
+		}
+		os.Exit(1)
+	}
+}
+
+func commandLine(ctx context.Context) error {
+	o := Options{}
+	flag.IntVar(&o.Rounds, "rounds", 100, "rounds")
+	flag.DurationVar(&o.For, "for", 0, "begin no round after this time (default: no limit)")
+	flag.IntVar(&o.From, "from", 0, "the first round")
+	flag.Uint64Var(&o.Seed, "seed", 1, "what all choices come from")
+	flag.IntVar(&o.Nodes, "nodes", 3, "nodes of a cluster")
+	flag.IntVar(&o.Fresh, "fresh", 25, "rounds that share a cluster")
+	flag.IntVar(&o.Stretch, "stretch", 5, "rounds that share a check, at most")
+	flag.BoolVar(&o.Verbose, "verbose", false, "a line a round")
+	flag.BoolVar(&o.KeepGoing, "keep-going", false, "after a failure go on with a new cluster")
+	flag.StringVar(&o.Dir, "dir", "", "directory for data and logs (default: a temporary one)")
+	flag.StringVar(&o.Program, "program", "", "the binary to run, of --build (default: built from this module)")
+	build := flag.String("build", "", "build the binary in this directory, and do nothing else")
+	faults := flag.String("faults", "", "kinds among "+strings.Join(Faults, ",")+" (default: all; those that need root only where it is)")
+	flag.Func("without", "what nodes do not do of their deviations from raft: all, or names of raftnode.Deviation joined by +", func(list string) error {
+		o.Serve = append(o.Serve, "--testing", "without="+list)
+		return nil
+	})
+	flag.Parse()
+	if flag.NArg() > 0 {
+		return fmt.Errorf("unexpected argument %q", flag.Arg(0))
+	}
+	if *build != "" {
+		_, err := Build(*build)
+		return err
+	}
+	for _, f := range strings.Split(*faults, ",") {
+		if f != "" {
+			o.Faults = append(o.Faults, f)
+		}
+	}
+	if o.Faults == nil {
+		o.Faults = Possible()
+	}
+	if o.Dir == "" {
+		dir, err := os.MkdirTemp("", "nemesis-")
+		if err != nil {
+			return err
+		}
+		o.Dir = dir
+	}
+	if o.Program == "" {
+		dir := filepath.Join(o.Dir, "bin")
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return err
+		}
+		var err error
+		if o.Program, err = Build(dir); err != nil {
+			return err
+		}
+	}
+	fmt.Fprintf(os.Stdout, "seed %d, %d nodes, faults %s, in %s\n", o.Seed, o.Nodes, strings.Join(o.Faults, ","), o.Dir)
+	err := Run(ctx, o, os.Stdout)
+	if err == nil {
+		err = os.RemoveAll(o.Dir)
+	}
+	return err
+}

@@ -1,2 +1,0 @@
-// Package places limits the connections that clients without a login can keep open.
-package places
