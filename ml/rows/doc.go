@@ -18,5 +18,5 @@
 // What is in the brackets is of distributed rows, and of rows that are read again. Afterwards
 // rows hold nothing.
 //
-// Tested by ml/train (rescan_test.go, series_test.go, intake_test.go).
+// Tested by ml/train (rescan_test.go, series_test.go, inplace_test.go).
 package rows
