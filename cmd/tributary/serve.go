@@ -54,15 +54,15 @@ func readSettings(fs *flags.Set, args []string, getenv func(string) string) (*se
 	fs.StringVar(&o.Data, "data", "./tributary-data", "directory of the node's data")
 	fs.StringVar(&o.Temp, "temp", "", "directory for temporary files (default: within --data)")
 	fs.StringVar(&o.Name, "node", "", "name of the node (default: made from its id)")
-	fs.StringVar(&o.Zone, "zone", "", "what is lost together with the node, such as a rack: copies and votes are spread over zones")
+	fs.StringVar(&o.Zone, "zone", "", "the failure domain of the node, such as a rack: copies and votes are spread over zones")
 	fs.StringVar(&s.joinSecret, "join-secret", "", "file with the secret of the cluster to join, such as the cluster-secret of a member's data directory; or its text is in the environment as TRIBUTARY_JOIN_SECRET, its file as TRIBUTARY_JOIN_SECRET_FILE. Not needed with --certs")
 	fs.StringVar(&s.certs, "certs", "", "directory with ca.crt, node.crt and node.key (see tributary cert)")
 	memory := fs.String("memory", "", "memory the process may use, such as 4GiB (default: 70 % of the machine's or the cgroup's)")
 	fs.IntVar(&o.Threads, "threads", runtime.GOMAXPROCS(0), "threads for queries and training")
 	scrub := fs.String("scrub-rate", "32MiB", "bytes a second at which the segments are read to find damage; 0 for never")
 	fs.DurationVar(&o.ScrubEvery, "scrub-every", 24*time.Hour, "time from the end of one reading of all segments to the next")
-	fs.StringVar(&s.config, "config", "", "file with the same names in YAML; what is given here or as TRIBUTARY_… in the environment counts more")
-	fs.Func("testing", "how often the node does what it does by itself, for tests: sweep=1s,tick=100ms,grace=1s,audit=1s,segment-rows=4096,snapshot=100", func(s string) (err error) {
+	fs.StringVar(&s.config, "config", "", "YAML file with the same names; the command line and TRIBUTARY_… in the environment override it")
+	fs.Func("testing", "intervals and sizes of background work, for tests: sweep=1s,tick=100ms,grace=1s,audit=1s,segment-rows=4096,snapshot=100", func(s string) (err error) {
 		o.Pace, err = pace(s)
 		return err
 	})
