@@ -1,5 +1,5 @@
-// Package template reads the formats of to_char() and its inverses into nodes. Package number defines what a
-// node does with a number, package datetime what it does with a date.
+// Package template reads the formats of to_char() and its inverses into nodes.
+// What a node does to a number is number's to say, to a date datetime's.
 //
 //	"FMDay, DD" ──Parse──▶ {DAY, FM} {","} {" "} {DD}
 //
