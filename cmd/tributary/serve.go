@@ -61,8 +61,8 @@ func readSettings(fs *flags.Set, args []string, getenv func(string) string) (*se
 	fs.IntVar(&o.Threads, "threads", runtime.GOMAXPROCS(0), "threads for queries and training")
 	scrub := fs.String("scrub-rate", "32MiB", "bytes a second at which the segments are read to find damage; 0 for never")
 	fs.DurationVar(&o.ScrubEvery, "scrub-every", 24*time.Hour, "time from the end of one reading of all segments to the next")
-	fs.StringVar(&s.config, "config", "", "YAML file with the same names; the command line and TRIBUTARY_… in the environment override it")
-	fs.Func("testing", "intervals and sizes of background work, for tests: sweep=1s,tick=100ms,grace=1s,audit=1s,segment-rows=4096,snapshot=100", func(s string) (err error) {
+	fs.StringVar(&s.config, "config", "", "file with the same names in YAML; what is given here or as TRIBUTARY_… in the environment counts more")
+	fs.Func("testing", "how often the node does what it does by itself, for tests: sweep=1s,tick=100ms,grace=1s,audit=1s,segment-rows=4096,snapshot=100", func(s string) (err error) {
 		o.Pace, err = pace(s)
 		return err
 	})
