@@ -43,13 +43,15 @@ func TestManualSettings(t *testing.T) {
 		case d.Context == Internal:
 			fixed = append(fixed, "`"+d.ShowName()+"`")
 		default:
-			inert = append(inert, "`"+d.ShowName()+"`")
+			inert = append(inert, d.ShowName())
 		}
 	}
 	if len(left) > 0 {
 		t.Errorf("there are no settings %v", left)
 	}
-	manual.Part(t, "docs/reference/settings.md", "settings", manual.Table([]string{"setting", "values", "default", "meaning"}, rows)+
-		"\nThese settings are accepted, checked and shown, since clients set them, but have no effect: "+strings.Join(inert, ", ")+
-		".\n\nThese can only be read: "+strings.Join(fixed, ", ")+", and the settings of PostgreSQL's own server (`autovacuum`, `archive_mode` and the like).")
+	slices.SortFunc(inert, func(a, b string) int { return strings.Compare(strings.ToLower(a), strings.ToLower(b)) })
+	manual.Part(t, "docs/reference/settings.md", "settings", manual.Table([]string{"setting", "values", "default", "meaning"}, rows))
+	manual.Part(t, "docs/reference/settings.md", "fixed", "These can only be read: "+strings.Join(fixed, ", ")+
+		", and the settings of PostgreSQL's own server (`autovacuum`, `archive_mode` and the like).")
+	manual.Part(t, "docs/reference/settings.md", "inert", manual.Initials(inert))
 }

@@ -54,7 +54,7 @@ func readSettings(fs *flags.Set, args []string, getenv func(string) string) (*se
 	fs.StringVar(&o.Data, "data", "./tributary-data", "directory of the node's data")
 	fs.StringVar(&o.Temp, "temp", "", "directory for temporary files (default: within --data)")
 	fs.StringVar(&o.Name, "node", "", "name of the node (default: made from its id)")
-	fs.StringVar(&o.Zone, "zone", "", "what is lost together with the node, such as a rack: copies and votes are spread over zones")
+	fs.StringVar(&o.Zone, "zone", "", "the failure domain of the node, such as a rack: copies and votes are spread over zones")
 	fs.StringVar(&s.joinSecret, "join-secret", "", "file with the secret of the cluster to join, such as the cluster-secret of a member's data directory; or its text is in the environment as TRIBUTARY_JOIN_SECRET, its file as TRIBUTARY_JOIN_SECRET_FILE. Not needed with --certs")
 	fs.StringVar(&s.certs, "certs", "", "directory with ca.crt, node.crt and node.key (see tributary cert)")
 	memory := fs.String("memory", "", "memory the process may use, such as 4GiB (default: 70 % of the machine's or the cgroup's)")

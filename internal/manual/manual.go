@@ -112,6 +112,20 @@ func Table(head []string, rows [][]string) string {
 	return b.String()
 }
 
+// Initials writes a Markdown table of names by their first letters, which is how one looks a name up.
+func Initials(names []string) string {
+	var rows [][]string
+	for _, name := range names {
+		initial := strings.TrimLeft(name, "_")[:1]
+		if len(rows) == 0 || rows[len(rows)-1][0] != initial {
+			rows = append(rows, []string{initial, ""})
+		}
+		last := rows[len(rows)-1]
+		last[1] = strings.TrimPrefix(last[1]+", `"+name+"`", ", ")
+	}
+	return Table([]string{"", ""}, rows)
+}
+
 var named = regexp.MustCompile("`([a-z][a-z0-9]*(?:/[a-zA-Z0-9_.*-]+)+)`")
 
 // Files fails the test if a page names a file or a directory that does not exist. A

@@ -32,10 +32,10 @@ var options = []*family.Option{
 	{Names: []string{"solver", "svd_solver", "pca_solver"}, Type: "text", Default: "`auto`",
 		Doc: "`full`: eigenvectors of the exact Gram matrix; `tsqr`: a tall and skinny QR decomposition, which is slower but accurate for singular values below 1e-8 of the greatest too; " +
 			"`randomized`: a few passes over the rows for a few components of many features; `davidson`: as accurate as `full` and faster for few components, by an approximate Gram matrix whose error further passes correct; " +
-			"where that would take many passes `full` is used instead. `auto`: `randomized` for less than a quarter of more than 2048 features, `davidson` for about a fortieth of at least 256 numbers, else `full`.",
+			"if that would take many passes, `full` is used instead. `auto`: `randomized` for less than a quarter of more than 2048 features, `davidson` for about a fortieth of at least 256 numbers, else `full`.",
 		Read: family.Word(auto, full+"|covariance_eigh", tsqr, randomized, davidson)},
-	{Names: []string{"power_iterations", "n_iter", "iterated_power"}, Type: "integer", Default: "5", Doc: "Of `randomized`: the passes after the first.", Read: family.Integer(0, 100)},
-	{Names: []string{"n_oversamples"}, Type: "integer", Default: "10", Doc: "Of `randomized`: how many more directions than components it follows.", Read: family.Integer(0, 1000)},
+	{Names: []string{"power_iterations", "n_iter", "iterated_power"}, Type: "integer", Default: "5", Doc: "For `randomized`: the passes after the first.", Read: family.Integer(0, 100)},
+	{Names: []string{"n_oversamples"}, Type: "integer", Default: "10", Doc: "For `randomized`: how many more directions than components are computed.", Read: family.Integer(0, 1000)},
 	{Names: []string{"whiten"}, Type: "boolean", Default: "false", Doc: "Divide each component by its standard deviation.", Read: family.Boolean},
 }
 

@@ -81,8 +81,8 @@ func Markdown(names ...string) string {
 			}
 		}
 		list("", i.Synonyms)
-		list("of classes whatever the target's type: ", i.Classifiers)
-		list("of numbers: ", i.Regressors)
+		list("always classes: ", i.Classifiers)
+		list("always numbers: ", i.Regressors)
 		b.WriteString("| `" + i.Name + "` | " + i.Doc + " | " + strings.Join(others, "; ") + " |\n")
 		last := -1
 		var texts []string

@@ -71,7 +71,7 @@ var (
 		Doc: "Go on from the model that is replaced or retrained, with its encoders: see [warm start](train.md#warm-start).", Read: Boolean}
 	// Event makes labels durations: see block.Block.
 	Event = &Option{Names: []string{"event", "event_column", "event_observed"}, Type: "column", Default: "it happened in every row",
-		Doc: "The column, boolean or of 0 and 1, that says whether the event happened, or the row was only seen so long. It is not a feature.", Read: ColumnName}
+		Doc: "The column, boolean or of 0 and 1, that says whether the event happened at the end of the duration, or the row was only observed until then. It is not a feature.", Read: ColumnName}
 	EarlyStop = &Option{Names: []string{"early_stop"}, Type: "boolean", Default: "false, true if min_rel_progress is given",
 		Doc: "End when an iteration lowers the loss (of the held out rows, if there are any) by less than min_rel_progress of it. The best iteration is kept.", Read: Boolean}
 	MinRelProgress = &Option{Names: []string{"min_rel_progress"}, Type: "number", Default: "0.01", Doc: "See early_stop.", Read: NotNegative}

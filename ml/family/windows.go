@@ -25,11 +25,11 @@ var (
 	window = &Option{Names: []string{"window", "window_size", "sequence_length", "timesteps"}, Type: "integer",
 		Doc: "The rows of a window, which follow each other in a partition.", Read: Integer(1, 1e6)}
 	stride = &Option{Names: []string{"stride", "sequence_stride"}, Type: "integer", Default: "1",
-		Doc: "A window begins at every so many rows of a partition.", Read: Integer(1, 1e9)}
+		Doc: "The distance in rows between the beginnings of two windows of a partition.", Read: Integer(1, 1e9)}
 	OrderBy = &Option{Names: []string{"order_by", "time_series_timestamp_col"}, Type: "columns",
-		Doc: "The order of rows within a partition. These columns are no features.", Read: columnNames}
+		Doc: "The order of rows within a partition. These columns are not features.", Read: columnNames}
 	PartitionBy = &Option{Names: []string{"partition_by", "time_series_id_col"}, Type: "columns", Default: "all rows are one sequence",
-		Doc: "Rows that agree in these columns are a sequence of their own. These columns are no features.", Read: columnNames}
+		Doc: "Rows with the same values in these columns form a sequence. These columns are not features.", Read: columnNames}
 )
 
 // WindowOptions returns the options of a family whose Plan asks for windows.

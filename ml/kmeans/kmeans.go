@@ -72,10 +72,10 @@ func readDistance(v family.Value) (any, error) {
 
 var options = []*family.Option{
 	{Names: []string{"n_clusters", "num_clusters", "k"}, Type: "integer", Default: "8, or as many as `init` has",
-		Doc: "The number of clusters. There are fewer where there are fewer distinct rows.", Read: family.Integer(1, maxClusters)},
+		Doc: "The number of clusters. There are fewer if there are fewer distinct rows.", Read: family.Integer(1, maxClusters)},
 	{Names: []string{"init", "kmeans_init_method"}, Type: "text", Default: "`k-means||`",
-		Doc: "What the first centroids are: `k-means||`, a few passes that draw rows far from those drawn before; `k-means++`, the same with a pass a centroid; " +
-			"`random` rows. Rows of the same values are drawn as one. Or the name of a relation of centroids, a row each, whose columns are called as the features are.", Read: readInit},
+		Doc: "What the first centroids are: `k-means||`, a few passes that draw rows far from those drawn before; `k-means++`, the same with one pass for each centroid; " +
+			"`random` rows. Equal rows are drawn once. Or the name of a relation with a row for each centroid and columns named like the features.", Read: readInit},
 	{Names: []string{"kmeans_init_col"}, Type: "column", Doc: "Not supported: centroids to begin with are a relation that init names."},
 	{Names: []string{"init_rounds", "init_steps"}, Type: "integer", Default: "2", Doc: "The passes of `k-means||` that draw.", Read: family.Integer(1, 100)},
 	{Names: []string{"oversampling_factor"}, Type: "number", Default: "2", Doc: "The rows that a pass of `k-means||` draws, as a multiple of n_clusters.",

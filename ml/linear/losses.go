@@ -47,7 +47,7 @@ var ridge = &glm{
 }
 
 var lasso = &glm{
-	info: family.Info{Name: "lasso", Doc: "Least squares with an L1 penalty, which leaves few weights that are not 0; `alpha` is 1 unless given."},
+	info: family.Info{Name: "lasso", Doc: "Least squares with an L1 penalty, which makes many weights 0; `alpha` is 1 unless given."},
 	task: family.Regression, loss: squared, scale: 2, direct: true,
 	strength: alpha("½·mean of (y-ŷ)² + alpha·|weights| is minimised, as by scikit-learn's Lasso."), penalise: meanL1, alpha: 1,
 }
@@ -60,7 +60,7 @@ var elasticNet = &glm{
 }
 
 var huberRegression = &glm{
-	info: family.Info{Name: "huber_regression", Synonyms: []string{"huber", "huber_regressor"}, Doc: "Huber's loss, which outliers pull at less; the scale of residuals is learnt beside the weights."},
+	info: family.Info{Name: "huber_regression", Synonyms: []string{"huber", "huber_regressor"}, Doc: "Huber's loss, on which outliers have less influence; the scale of the residuals is learnt with the weights."},
 	task: family.Regression, scale: 1,
 	loss: func(o *family.Values, _ int, width float64) objective.Objective {
 		return objective.Huber{Epsilon: o.Float("epsilon", 1.35), Unit: width}
@@ -84,17 +84,17 @@ func tweedie(power float64) lossOf { return fixed(objective.Tweedie{Power: power
 var meanDeviance = alpha("Mean of half the unit deviance + ½·alpha·‖weights‖² is minimised, as by scikit-learn.")
 
 var poissonRegression = &glm{
-	info: family.Info{Name: "poisson_regression", Synonyms: []string{"poisson", "poisson_regressor"}, Doc: "Counts and rates: the Poisson deviance with the link log."},
+	info: family.Info{Name: "poisson_regression", Synonyms: []string{"poisson", "poisson_regressor"}, Doc: "Counts and rates: the Poisson deviance with the log link."},
 	task: family.Regression, loss: tweedie(1), scale: 1, scoring: true, theory: normal, strength: meanDeviance, penalise: meanL2,
 }
 
 var gammaRegression = &glm{
-	info: family.Info{Name: "gamma_regression", Synonyms: []string{"gamma_regressor"}, Doc: "Positive targets whose deviation grows with their mean: the Gamma deviance with the link log."},
+	info: family.Info{Name: "gamma_regression", Synonyms: []string{"gamma_regressor"}, Doc: "Positive targets whose deviation grows with their mean: the Gamma deviance with the log link."},
 	task: family.Regression, loss: tweedie(2), scale: 1, scoring: true, theory: dispersed, strength: meanDeviance, penalise: meanL2,
 }
 
 var tweedieRegression = &glm{
-	info: family.Info{Name: "tweedie_regression", Synonyms: []string{"tweedie", "tweedie_regressor"}, Doc: "Targets of the Tweedie family, such as amounts many of which are 0 (`power` between 1 and 2), with the link log."},
+	info: family.Info{Name: "tweedie_regression", Synonyms: []string{"tweedie", "tweedie_regressor"}, Doc: "Targets of the Tweedie family, such as amounts of which many are 0 (`power` between 1 and 2), with the log link."},
 	task: family.Regression, scale: 1, scoring: true, theory: dispersed,
 	loss: func(o *family.Values, _ int, _ float64) objective.Objective {
 		return objective.Tweedie{Power: o.Float("power", 1.5)}
@@ -102,7 +102,7 @@ var tweedieRegression = &glm{
 	strength: meanDeviance, penalise: meanL2, own: []*family.Option{power, link},
 }
 
-var strengthC = &family.Option{Names: []string{"c"}, Type: "number", Doc: "scikit-learn's way to say it: C·Σ loss + ½‖weights‖² is minimised.", Read: family.Positive}
+var strengthC = &family.Option{Names: []string{"c"}, Type: "number", Doc: "scikit-learn's notation: C·Σ loss + ½‖weights‖² is minimised.", Read: family.Positive}
 
 var logisticRegression = &glm{
 	info: family.Info{Name: "logistic_regression", Synonyms: []string{"logistic_reg"}, Doc: "Binary and multinomial logistic regression."},
@@ -117,7 +117,7 @@ var logisticRegression = &glm{
 }
 
 var linearSVM = &glm{
-	info: family.Info{Name: "linear_svm", Synonyms: []string{"linear_svc", "svm"}, Doc: "A linear support vector machine by the squared hinge loss; of more than two classes each against the rest. Its probabilities order rows, but are not calibrated."},
+	info: family.Info{Name: "linear_svm", Synonyms: []string{"linear_svc", "svm"}, Doc: "A linear support vector machine by the squared hinge loss; with more than two classes each against the rest. Its probabilities rank rows, but are not calibrated."},
 	task: family.Classification, scale: 1,
 	loss: func(_ *family.Values, classes int, _ float64) objective.Objective {
 		return objective.SquaredHinge{K: classes}

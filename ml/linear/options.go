@@ -21,7 +21,7 @@ var (
 		Doc: "`line_search` or `constant`, for `gd`.", Read: family.Word("line_search", "constant")}
 	intercept = &family.Option{Names: []string{"fit_intercept"}, Type: "boolean", Default: "true", Doc: "Learn an intercept.", Read: family.Boolean}
 	offset    = &family.Option{Names: []string{"offset", "offset_column"}, Type: "column", Default: "none",
-		Doc:  "A number column that is added to the margin as it is, such as the logarithm of an exposure. It is no feature, but predictions need it too; NULL is its mean.",
+		Doc:  "A number column that is added to the margin as it is, such as the logarithm of an exposure. It is not a feature, but predictions need it too; NULL counts as its mean.",
 		Read: family.ColumnName}
 	epsilon = &family.Option{Names: []string{"epsilon"}, Type: "number", Default: "1.35", Doc: "Residuals greater than this many times the scale count linearly.",
 		Read: family.Interval("(1, inf)")}
@@ -41,7 +41,7 @@ var (
 
 	// penalty is scikit-learn's option, along with c and l1_ratio.
 	penalty = &family.Option{Names: []string{"penalty"}, Type: "text", Default: "`none`, or as `c` and `l1_ratio` say",
-		Doc:  "scikit-learn's way to say which weights are penalised: `none`, `l1`, `l2`, or `elasticnet` with l1_ratio. Their strength is `c`, then 1 unless given.",
+		Doc:  "scikit-learn's notation for the penalised weights: `none`, `l1`, `l2`, or `elasticnet` with l1_ratio. Their strength is `c`, then 1 unless given.",
 		Read: family.Word("none", "l1", "l2", "elasticnet|elastic_net")}
 
 	unsupported = []*family.Option{

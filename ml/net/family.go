@@ -30,7 +30,7 @@ var mlp = &nets{
 
 var autoencoder = &nets{
 	info: family.Info{Name: "autoencoder", Synonyms: []string{"auto_encoder"}, Task: family.Decomposition,
-		Doc: "A neural network that learns to give its input again through a narrow layer. What it reconstructs badly is unlike what it has learnt from: an anomaly."},
+		Doc: "A neural network that learns to reproduce its input through a narrow layer. Rows that it reproduces badly are unlike those from which it has learnt: anomalies."},
 	own:  hiddenOptions("`[32, 8, 32]`", "The units of each hidden layer, those of the decoder too; the narrowest is the code."),
 	self: true,
 }

@@ -41,7 +41,7 @@ func number(names []string, def, doc, interval string) *family.Option {
 // options are those that all nets have.
 var options = []*family.Option{
 	{Names: []string{"activation", "activation_fn"}, Type: "text", Default: "`relu`",
-		Doc:  "What hidden units make of their sums: `relu`, `gelu` (by its approximation with tanh), `tanh`, `sigmoid` (`logistic`) or `linear` (`identity`).",
+		Doc:  "The function that hidden units apply to their sums: `relu`, `gelu` (by its approximation with tanh), `tanh`, `sigmoid` (`logistic`) or `linear` (`identity`).",
 		Read: family.Word(relu, gelu, tanh, sigmoid+"|logistic", linear+"|identity|none")},
 	{Names: []string{"initializer", "kernel_initializer"}, Type: "text", Default: "`glorot`", Doc: "How the first weights of hidden units are drawn: `glorot`, or `he`, for many layers of `relu`.",
 		Read: family.Word("glorot|glorot_uniform|xavier", "he|he_uniform|kaiming")},
@@ -49,8 +49,8 @@ var options = []*family.Option{
 	{Names: []string{"layer_norm", "layer_normalization"}, Type: "boolean", Default: "false", Doc: "Normalise the sums of each hidden layer, row by row, before the activation.", Read: family.Boolean},
 	{Names: []string{"embedding", "embedding_dim", "embedding_size"}, Type: "integer", Default: "half the categories, at most 50",
 		Doc: "The length of the vector that is learnt for each category of a column.", Read: family.Integer(1, 1024)},
-	{Names: []string{"loss", "loss_function"}, Type: "text", Default: "`cross_entropy` of classes, `mae` of windows that are given again, else `mse`",
-		Doc: "What is minimised: `mse`, `mae` or `huber` of a number, `cross_entropy` (`log_loss`) of classes.",
+	{Names: []string{"loss", "loss_function"}, Type: "text", Default: "`cross_entropy` for classes, `mae` for windows that are reproduced, otherwise `mse`",
+		Doc: "What is minimised: `mse`, `mae` or `huber` for a number, `cross_entropy` (`log_loss`) for classes.",
 		Read: family.Word(lossMSE+"|mean_squared_error|squared_error", lossMAE+"|mean_absolute_error|absolute_error", lossHuber+"|huber_loss|smooth_l1",
 			lossCross+"|crossentropy|log_loss|binary_crossentropy|categorical_crossentropy|sparse_categorical_crossentropy|mean_log_loss")},
 	number([]string{"huber_delta", "delta"}, "1", "Residuals above it, in standard deviations of the target, count linearly in `huber`.", "(0, inf)"),

@@ -32,18 +32,18 @@ const (
 // Info implements family.Family.
 func (survival) Info() family.Info {
 	return family.Info{Name: "time_to_event", Synonyms: []string{"survival", "cox_regression", "coxph"}, Task: family.TimeToEvent,
-		Doc: "Survival analysis: how soon an event comes, of rows of which some were only seen until then. The target is the duration."}
+		Doc: "Survival analysis: how soon an event happens, learnt from rows of which some were observed only for a time without the event. The target is the duration."}
 }
 
 var survivalOptions = []*family.Option{
 	family.Event,
 	{Names: []string{"method"}, Type: "text", Default: "`cox`",
-		Doc: "`cox`: proportional hazards by the partial likelihood, over all rows at risk. `hazard`: the chance of the event in each of some intervals.", Read: family.Word(methodCox, methodHazard)},
+		Doc: "`cox`: proportional hazards by the partial likelihood, over all rows at risk. `hazard`: the probability of the event in each interval.", Read: family.Word(methodCox, methodHazard)},
 	{Names: []string{"ties"}, Type: "text", Default: "`efron`; `breslow` of rows with weights",
 		Doc: "How events at the same time count in `cox`: `efron` or `breslow`.", Read: family.Word(tiesEfron, tiesBreslow)},
 	{Names: []string{"intervals"}, Type: "integer or numbers", Default: "10",
 		Doc: "The intervals of `hazard`: how many, between quantiles of the times of events, or where they end.", Read: readIntervals},
-	{Names: []string{"optimizer", "solver", "optimize_strategy"}, Type: "text", Default: "`lbfgs`", Doc: "How the loss is minimised: `lbfgs`, or by mini-batches `sgd`, `momentum`, `adam`, which `cox` makes of all rows.",
+	{Names: []string{"optimizer", "solver", "optimize_strategy"}, Type: "text", Default: "`lbfgs`", Doc: "How the loss is minimised: `lbfgs`, or by mini-batches `sgd`, `momentum`, `adam`; in `cox` a mini-batch has all rows.",
 		Read: family.Word("lbfgs", "adam", "sgd", "momentum")},
 	family.LearnRate("0.01; 0.001 for `adam`", "The length of a step along the gradient, for mini-batches."),
 	family.MaxIterations("100", "The most iterations; with mini-batches an iteration is a pass over the rows."),

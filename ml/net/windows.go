@@ -35,14 +35,14 @@ var ofRows = []string{"activation", "initializer", "layer_norm"}
 var lstmFamily = &nets{
 	info: family.Info{Name: "lstm", Classifiers: []string{"lstm_classifier"}, Regressors: []string{"lstm_regressor"},
 		Doc: "Layers of long short-term memory over windows of rows; the target is that of a window's last row. A float or numeric target is a regression, any other a classification."},
-	own:     append(unitsOption("`[64]`", "The units of each layer."), sequencesOption("Learn the target of every row of a window. Predictions are of the last one all the same.")),
+	own:     append(unitsOption("`[64]`", "The units of each layer."), sequencesOption("Learn the targets of all rows of a window. Predictions are still those of the last row.")),
 	windows: true,
 }
 
 var lstmAutoencoder = &nets{
 	info: family.Info{Name: "lstm_autoencoder", Task: family.Sequence,
-		Doc: "Layers of long short-term memory that learn to give a window of rows again: from the state after its last row, which is repeated, through mirrored layers. What it reconstructs badly is unlike what it has learnt from."},
-	own:     append(unitsOption("`[64, 32]`", "The units of each layer of the encoder; the decoder has them the other way round."), sequencesOption("No narrow middle: each layer, of `units` alone, gives every step to the next.")),
+		Doc: "Layers of long short-term memory that learn to reproduce a window of rows: from the state after its last row, which is repeated, through mirrored layers. Windows that it reproduces badly are unlike those from which it has learnt."},
+	own:     append(unitsOption("`[64, 32]`", "The units of each layer of the encoder; the decoder has them in reverse order."), sequencesOption("No narrow middle layer: there are only the layers of `units`, and each passes every step to the next.")),
 	self:    true,
 	windows: true,
 }

@@ -28,7 +28,7 @@ func (k *kind) Info() family.Info {
 	return family.Info{Name: "gradient_boosted_trees", Synonyms: []string{"boosted_trees", "xgboost", "lightgbm"},
 		Classifiers: []string{"boosted_tree_classifier", "gradient_boosting_classifier", "hist_gradient_boosting_classifier", "xgb_classifier", "lgbm_classifier"},
 		Regressors:  []string{"boosted_tree_regressor", "gradient_boosting_regressor", "hist_gradient_boosting_regressor", "xgb_regressor", "lgbm_regressor"},
-		Doc:         "A sum of trees, each grown to the gradient of the loss that those before it leave."}
+		Doc:         "A sum of trees, each fitted to the gradient of the loss that the trees before it leave."}
 }
 
 // Options implements family.Family.

@@ -16,22 +16,22 @@ import (
 // Options of both families.
 var (
 	optMaxBin = &family.Option{Names: []string{"max_bin", "max_bins"}, Type: "integer", Default: "255",
-		Doc: "The most intervals into which the values of a number column are put. Missing values have one of their own.", Read: family.Integer(2, maxBins)}
+		Doc: "The most intervals into which the values of a number column are put. Missing values have an interval of their own.", Read: family.Integer(2, maxBins)}
 	optMinGain = &family.Option{Names: []string{"min_split_loss", "gamma", "min_gain_to_split"}, Type: "number", Default: "0",
 		Doc: "A split must lower the loss by more than this.", Read: family.NotNegative}
 )
 
 var boostedOptions = []*family.Option{
 	{Names: []string{"n_estimators", "max_iterations", "max_iter", "num_iterations", "num_boost_round", "num_round", "nrounds"}, Type: "integer", Default: "100",
-		Doc: "The rounds of boosting; a round grows one tree, for more than two classes one a class.", Read: family.Integer(1, 100000)},
+		Doc: "The rounds of boosting; a round grows one tree, or with more than two classes one for each class.", Read: family.Integer(1, 100000)},
 	{Names: []string{"max_depth", "max_tree_depth"}, Type: "integer", Default: "6, no limit if max_leaves is given",
-		Doc: "The most splits on the way from the root to a leaf; 0 for no limit.", Read: family.Integer(0, deepest)},
+		Doc: "The greatest number of splits between the root and a leaf; 0 for no limit.", Read: family.Integer(0, deepest)},
 	{Names: []string{"max_leaves", "num_leaves", "max_leaf_nodes"}, Type: "integer", Default: "no limit",
 		Doc: "The most leaves of a tree. With it trees grow by the split that gains most, without it level by level.", Read: family.Integer(2, 1<<16)},
 	family.LearnRate("0.1", "How much of each tree is added."),
 	optMaxBin,
 	{Names: []string{"subsample", "bagging_fraction"}, Type: "number", Default: "1",
-		Doc: "The share of rows that each tree sees, drawn anew for each round.", Read: family.Fraction},
+		Doc: "The share of rows that each tree sees, drawn again for each round.", Read: family.Fraction},
 	{Names: []string{"colsample_bytree", "feature_fraction"}, Type: "number", Default: "1",
 		Doc: "The share of columns that each tree sees.", Read: family.Fraction},
 	{Names: []string{"min_child_weight", "min_tree_child_weight", "min_sum_hessian_in_leaf"}, Type: "number", Default: "1",
@@ -53,10 +53,10 @@ var boostedOptions = []*family.Option{
 var forestOptions = []*family.Option{
 	{Names: []string{"n_estimators", "num_parallel_tree", "num_trees", "ntree"}, Type: "integer", Default: "100", Doc: "The trees.", Read: family.Integer(1, 100000)},
 	{Names: []string{"max_depth", "max_tree_depth"}, Type: "integer", Default: "16",
-		Doc: "The most splits on the way from the root to a leaf; 0 for no limit.", Read: family.Integer(0, deepest)},
+		Doc: "The greatest number of splits between the root and a leaf; 0 for no limit.", Read: family.Integer(0, deepest)},
 	{Names: []string{"max_features", "mtry"}, Type: "number or text", Default: "`sqrt` for classes, all for numbers",
-		Doc: "How many columns, drawn anew for each split, may split: a number of them, a share below 1, `sqrt`, `log2` or `all`.", Read: readFeatures},
-	{Names: []string{"bootstrap"}, Type: "boolean", Default: "true", Doc: "Each tree sees rows drawn with replacement, as many as there are.", Read: family.Boolean},
+		Doc: "How many columns are drawn for each split: a number of them, a share below 1, `sqrt`, `log2` or `all`.", Read: readFeatures},
+	{Names: []string{"bootstrap"}, Type: "boolean", Default: "true", Doc: "Each tree is grown on rows drawn with replacement, as many as there are.", Read: family.Boolean},
 	{Names: []string{"min_samples_leaf", "min_child_weight", "min_tree_child_weight", "min_data_in_leaf", "nodesize"}, Type: "number", Default: "1",
 		Doc: "The least weight of rows in a leaf.", Read: family.NotNegative},
 	optMaxBin,

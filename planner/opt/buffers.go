@@ -25,8 +25,8 @@ type demand struct {
 	dups bool            // some reader depends on duplicates
 }
 
-// fewerRows is how many rows there must be for each distinct one for an aggregation before the
-// readers to pay.
+// fewerRows is the least number of rows for each distinct row for which an aggregation before the readers
+// pays.
 const fewerRows = 4
 
 // fillBuffers optimises the queries that fill the buffers. Once body has returned what reads them,
@@ -36,8 +36,8 @@ const fewerRows = 4
 //	WITH q AS (…)  SELECT … FROM q x, q y WHERE x.m = 1 AND y.m = 2
 //	Buffer q: …  WHERE m = 1 OR m = 2
 //
-// Readers keep their conditions, and have the columns that are left (demands.reads). A buffer may
-// read those before it, so they are processed from the last on.
+// Readers keep their conditions, and get the remaining columns (demands.reads). A buffer may read the buffers
+// before it, so buffers are processed from the last to the first.
 func fillBuffers(r *rule.Run, defs []plan.BufferDef, body func() (*demands, error)) ([]plan.BufferDef, error) {
 	var list []*filled
 	for _, d := range defs {
@@ -129,7 +129,7 @@ func newDemands(defs []plan.BufferDef) *demands {
 	return d
 }
 
-// of returns the definition that makes what its readers need; less reports whether that is not
+// of returns a definition that produces what the readers need; less reports whether that is less than
 // everything.
 func (d *demands) of(r *rule.Run, f *filled) (def plan.BufferDef, less bool) {
 	def = f.from
@@ -151,7 +151,7 @@ func (d *demands) of(r *rule.Run, f *filled) (def plan.BufferDef, less bool) {
 		d.kept[def.ID], less = kept, true
 	}
 	if !m.dups {
-		// Values that are equal but differ would be one.
+		// Values that are equal but look different would become one.
 		alike := !slices.ContainsFunc(def.Cols, func(c plan.Column) bool { return !c.Type.EqualIsSame() })
 		est, groups := r.Estimates(), rewrite.PassItems(def.Cols)
 		if rows := est.Of(f.def.Root).Rows; alike && rows > fewerRows*est.Of(&plan.Aggregate{Input: f.def.Root, Groups: groups}).Rows {
@@ -169,7 +169,7 @@ func positions(cols []plan.Column, at []int) []plan.Column {
 	return out
 }
 
-// reads returns n with the columns of the buffers in it that are left.
+// reads returns n with the buffers in it reduced to the remaining columns.
 func (d *demands) reads(r *rule.Run, n plan.Node) plan.Node {
 	if len(d.kept) == 0 {
 		return n
@@ -256,8 +256,8 @@ func columnsRead(n plan.Node, want plan.ColSet) plan.ColSet {
 	return out
 }
 
-// tree records the readers within n, whose rows must satisfy conds. Of their columns those in read
-// are read; once: duplicates of n's rows have no effect.
+// tree records the readers within n. conds are conditions that n's rows must meet, read are the columns that
+// are read, and once means that duplicates of n's rows have no effect.
 func (d *demands) tree(n plan.Node, conds []expr.Expr, read plan.ColSet, once bool) {
 	switch n := n.(type) {
 	case *plan.Buffer:

@@ -109,8 +109,8 @@ func distinctUnion(r *rule.Run, n *plan.SetOp) plan.Node {
 	return agg
 }
 
-// dropDistinct turns a grouping without aggregates whose groups hold one row
-// each to a projection; nil where they may hold more.
+// dropDistinct turns a grouping without aggregates, whose groups have one row each, into a projection. It
+// returns nil if groups may have more rows.
 func dropDistinct(r *rule.Run, n *plan.Aggregate) plan.Node {
 	if len(n.Aggs) > 0 || len(n.Groups) == 0 || len(n.Sets) > 0 || n.GroupingID != 0 {
 		return nil

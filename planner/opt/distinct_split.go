@@ -39,7 +39,7 @@ type distinctSplit struct {
 	mask         plan.Column // the inner groups' sets, where there are several
 }
 
-// mostDistinct is how many different arguments there may be: for each, all rows are grouped once
+// mostDistinct is the greatest number of different arguments: for each of them all rows are grouped once
 // more.
 const mostDistinct = 8
 
@@ -108,7 +108,7 @@ func (s *distinctSplit) of(e expr.Expr) int {
 	return slices.IndexFunc(s.args, func(x expr.Expr) bool { return rewrite.Same(x, e) })
 }
 
-// within is true for the inner groups of argument i; nil where all are.
+// within returns a condition that is true for the inner groups of argument i; nil if all inner groups are.
 func (s *distinctSplit) within(i int) expr.Expr {
 	if len(s.args) == 1 {
 		return nil
@@ -117,8 +117,8 @@ func (s *distinctSplit) within(i int) expr.Expr {
 	return rewrite.Compare("=", rewrite.ColOf(s.mask), &expr.Const{Val: mask, Typ: types.Int4})
 }
 
-// regroups reports whether an aggregate over a group can be computed of aggregates
-// over its parts. Sums of floats cannot: they would be rounded twice.
+// regroups reports whether an aggregate over a group can be computed from aggregates over its parts. Sums of
+// floats cannot: they would be rounded twice.
 func regroups(c expr.AggCall) bool {
 	if c.Filter != nil || len(c.OrderBy) > 0 || c.Direct > 0 || c.Fn == nil || c.Distinct {
 		return false

@@ -37,8 +37,8 @@ func onceBelow(n plan.Node, i int, once bool) bool {
 	return false
 }
 
-// multiplies is how many rows a join must return for a row of one side for a semi-join to be
-// better.
+// multiplies is the least number of rows that a join returns for each row of one side for which a semi-join
+// is better.
 const multiplies = 2
 
 // ruleFirstMatch makes a join that multiplies rows a semi-join where nothing above reads the

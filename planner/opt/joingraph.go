@@ -308,8 +308,8 @@ func (g *joinGraph) classes() {
 	}
 }
 
-// between returns the conditions that a join of s1 and s2 is the first to have
-// all columns for; of each class one.
+// between returns the conditions for which a join of s1 and s2 is the first to have all columns; one for each
+// class.
 func (g *joinGraph) between(s1, s2 uint64) []expr.Expr {
 	var out []expr.Expr
 	var done uint64
@@ -338,9 +338,9 @@ func (g *joinGraph) fresh(mask, s2 uint64) bool {
 	return mask == s2 && bits.OnesCount64(s2) == 1 && g.leaves[bits.TrailingZeros64(s2)].kind != plan.Inner
 }
 
-// linked reports whether some condition is about both sets, or s2 is a dependent that may join s1.
-// A dependent of no leaf, the value of a subquery that reads nothing outside, waits for the leaves
-// that its value is compared with: other joins would carry it along and use it as a key.
+// linked reports whether some condition reads both sets, or s2 is a dependent that may join s1. A dependent
+// that needs no leaf is the value of a subquery that reads nothing outside. It waits for the leaves with
+// which its value is compared: other joins would pass it on and use it as a key.
 func (g *joinGraph) linked(s1, s2 uint64) bool {
 	lone := g.dependent(s2) != plan.Inner
 	if lone && (!g.joinable(s1, s2) || g.leaves[bits.TrailingZeros64(s2)].needs != 0) {

@@ -41,7 +41,7 @@ func joinKeys(r *rule.Run, n *plan.Join) *plan.Join {
 	for _, c := range on {
 		a, b, safe, ok := keyPair(c, l, rr)
 		if ok && n.Kind == plan.Mark && !safe && len(on) > 1 {
-			// Only what is never NULL may choose the candidates of a mark.
+			// Only conditions that are never NULL may select the candidates of a mark.
 			if t, wrapped := c.(*expr.BoolTest); !(wrapped && t.Kind == expr.IsTrue) && !(never(a) && never(b)) {
 				ok = false
 			}
@@ -131,7 +131,7 @@ func isText(t types.Type) bool {
 	return t.OID == types.TextOID || t.OID == types.VarcharOID || t.OID == types.NameOID
 }
 
-// commuteJoin puts the smaller side on the right, or one that is small beside a scan which it saves
+// commuteJoin puts the smaller side on the right, or the side whose runtime filter saves a large scan many
 // rows.
 func commuteJoin(r *rule.Run, j *plan.Join) plan.Node {
 	if len(j.LKeys) == 0 && j.Kind != plan.Inner {
@@ -175,20 +175,22 @@ func commuted(j *plan.Join, kind plan.JoinKind) *plan.Join {
 }
 
 const (
-	// sparedRows is the least rows of a scan for each row of a join's right side that is kept there
-	// for the runtime filter of the scan, and sparedWork for each that the right side reads.
+	// sparedRows and sparedWork limit when a side stays on the right for the runtime filter of a scan: the
+	// scan must have at least sparedRows rows for each row of the right side, and sparedWork for each row
+	// that the right side reads.
 	sparedRows = 2048
 	sparedWork = 8
-	// sparedShare is how much of the key's values the right side has left, at the most. Filtering each
-	// sale by a sixth of all addresses cost more than it saved (TPC-DS 48); a range of which neither
-	// end is known leaves a ninth.
+	// sparedShare is the greatest share of the key's values that the right side may have. Filtering each sale
+	// by a sixth of all addresses cost more than it saved (TPC-DS 48); a range without known bounds is
+	// estimated to leave a ninth.
 	sparedShare = 0.125
 )
 
-// savesRows reports whether the right side of a join, small by what it reads and not by what joins are estimated
-// to leave of it, has few of the keys of a large scan on the left. If few items are left, so that few sales
-// are, the sales should still be read after the days of a quarter, which filter the scan of sales, even if the
-// days are more than those sales. Groupings on the left were reduced where it pays (ruleReduce).
+// savesRows reports whether the right side of a join has few of the keys of a large scan on the left. The
+// right side must be small by what it reads, not by what joins are estimated to leave of it. For example, if
+// few items, and so few sales, remain, the days of a quarter should still be read first, since they filter
+// the scan of sales, even if there are more days than remaining sales. Groupings on the left were reduced
+// where it pays (ruleReduce).
 func savesRows(r *rule.Run, j *plan.Join) bool {
 	if aggregateIn(j.L) != nil {
 		return false

@@ -135,8 +135,8 @@ func (p *joinPlanner) consider(a, b uint64, connected bool) bool {
 	case cur == nil:
 		est = p.joined(a, b, kind, pa.est, pb.est)
 	case p.computed(a, b, kind):
-		// The share of a side's values that are left does not apply to an expression: joined to it first,
-		// that side would seem to be reduced by every condition once more.
+		// The share of remaining values of a side does not apply to an expression: if the side were joined
+		// first, every condition would seem to reduce it once more.
 		if e := p.joined(a, b, kind, pa.est, pb.est); e.Rows > cur.est.Rows {
 			cur.cost += outCost * (e.Rows - cur.est.Rows)
 			cur.est = e
@@ -156,8 +156,8 @@ func (p *joinPlanner) consider(a, b uint64, connected bool) bool {
 	return true
 }
 
-// joinCost returns the cost of one join. The build side costs more a row than the probe side; kinds
-// that can be turned build the smaller one.
+// joinCost returns the cost of one join. A row costs more on the build side than on the probe side; joins
+// that can be commuted build the smaller side.
 func joinCost(kind plan.JoinKind, l, r, out float64, keyed bool) float64 {
 	if !keyed {
 		return l + r + 0.3*l*r + outCost*out

@@ -9,15 +9,14 @@ import (
 	"github.com/tributarydb/tributary/planner/rewrite"
 )
 
-// valueShare is how many times more rows another input of a cluster must have than the one whose
-// rows are all compared with a subquery's value.
+// valueShare says how many times more rows another input of the cluster must have than the input that is
+// compared with the subquery's value.
 const valueShare = 32
 
-// joinValues makes the value of a subquery that reads nothing outside a part of the one input that
-// it is compared with, where that is small beside another. The order of joins sees what a
-// comparison spares the joins, and they would have left few rows for it; it does not see what the
-// input's keys spare a scan that is filtered by them. (An equality leaves so few rows that it is
-// early in the order anyway.)
+// joinValues joins the value of an uncorrelated subquery with the one input with which it is compared, if
+// this input is small beside another one. The search for a join order sees how many rows the comparison saves
+// the joins, which is little if the other joins leave few rows. It does not see that the input's keys can
+// then filter a large scan. (An equality leaves so few rows that it comes early in the order anyway.)
 //
 //	days, sales WHERE month > (SELECT …)      the days of all years filter nothing,
 //	                                          those after some month filter sales

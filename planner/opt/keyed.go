@@ -7,9 +7,9 @@ import (
 	"github.com/tributarydb/tributary/planner/rewrite"
 )
 
-// Keyed reports whether an optimised tree reads no more than a row of each of its tables, whatever
-// the parameters are and however many rows there are: each scan fixes all columns of a unique key.
-// There is no better plan for such a statement, so one made without the parameters is good for all.
+// Keyed reports whether an optimised tree reads at most one row of each of its tables, whatever the
+// parameters and the number of rows: each scan fixes all columns of a unique key. There is no better plan for
+// such a statement, so a plan that was made without the parameters serves all of them.
 func Keyed(root plan.Node, st props.Statistics) bool {
 	switch n := root.(type) {
 	case *plan.Values:

@@ -11,8 +11,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// ruleLateColumns reads columns that rows are grouped by only to be shown, and that a key
-// among the groups determines, for the first rows of a sort alone (late materialisation):
+// ruleLateColumns defers grouping columns that are only shown in the result and are determined by a key among
+// the grouping columns. They are read for the first rows of a sort only (late materialisation):
 //
 //	Sort revenue limit 20                    Sort revenue
 //	└─ γ custkey, name, comment, nation      └─ ⋈ nation
@@ -21,7 +21,7 @@ import (
 //	                                                  └─ γ custkey
 //	                                                     └─ as before
 //
-// The tables are read once more, for the few keys that the first rows have.
+// The tables are read once more, for the few keys of the first rows.
 func ruleLateColumns(r *rule.Run, n plan.Node, _ plan.ColSet) (plan.Node, error) {
 	if r.InStep {
 		return n, nil
@@ -37,10 +37,10 @@ func ruleLateColumns(r *rule.Run, n plan.Node, _ plan.ColSet) (plan.Node, error)
 }
 
 const (
-	// lateFactor is how many groups there must be for each row that the sort returns.
+	// lateFactor is the least number of groups for each row that the sort returns.
 	lateFactor = 8
-	// lateScanCost is the cost of reading a row of a table again, in units of grouping a row by a
-	// text: far more than it takes, since the number of grouped rows is a guess.
+	// lateScanCost is the cost of reading a row of a table again, in units of grouping a row by a text. It is
+	// far higher than the real cost, since the number of grouped rows is an estimate.
 	lateScanCost = 2
 )
 

@@ -9,8 +9,8 @@ import (
 	"github.com/tributarydb/tributary/planner/rule"
 )
 
-// ruleLimits sets on sorts how many rows are read of them, so that they keep a heap of that many
-// and not the input, and lets each arm of UNION ALL stop early:
+// ruleLimits tells sorts how many of their rows are read, so that they keep a heap of that size instead of
+// the input, and lets each arm of UNION ALL stop early:
 //
 //	LIMIT 10 OFFSET 5 over Sort            Sort keeps 15
 //	LIMIT 10 over UNION ALL                LIMIT 10 over each arm too
@@ -61,7 +61,7 @@ func rowsWanted(l *plan.Limit) (int64, bool) {
 	return n + k, true
 }
 
-// firstRows marks that of n only the first k rows are read.
+// firstRows marks n to say that only its first k rows are read.
 func firstRows(n plan.Node, k int64) plan.Node {
 	switch n := n.(type) {
 	case *plan.Sort:

@@ -191,8 +191,8 @@ func (w *narrower) aggregate(n *plan.Aggregate) plan.Node {
 	return w.sumQuotients(&c)
 }
 
-// sum represents the sum of a fixed numeric over rows of in as fixed where the most rows that there
-// can be do not make it too large.
+// sum represents the sum of a fixed numeric over the rows of in as fixed, if it fits for the greatest
+// possible number of rows.
 func (w *narrower) sum(c expr.AggCall, in plan.Node) expr.AggCall {
 	if c.Fn.Name != "sum" || len(c.Args) != 1 || !c.Args[0].Type().IsFixed() || c.Typ.OID != types.NumericOID || c.Typ.IsFixed() {
 		return c
@@ -252,8 +252,8 @@ func (w *narrower) call(c expr.AggCall) (expr.AggCall, bool) {
 	return c, true
 }
 
-// rebind calls a function's Bind again for the representation of its arguments. ok is false where
-// it should keep what it has.
+// rebind calls a function's Bind again for the new representation of its arguments. ok is false if the call
+// should stay as it is.
 func (w *narrower) rebind(f *fn.Func, args []expr.Expr, typ types.Type) (out []expr.Expr, ret types.Type, ok bool) {
 	if f == nil || f.Bind == nil {
 		return nil, typ, false

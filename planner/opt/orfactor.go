@@ -47,8 +47,7 @@ func ruleOrFactor(r *rule.Run, n plan.Node, _ plan.ColSet) (plan.Node, error) {
 	}), nil
 }
 
-// factorAll factors each condition; inputs are what derived conditions may be
-// for.
+// factorAll factors each condition; inputs are the nodes for which conditions may be derived.
 func factorAll(conds []expr.Expr, inputs ...plan.Node) ([]expr.Expr, bool) {
 	changed := false
 	var out []expr.Expr
@@ -205,8 +204,8 @@ func toIn(arms []expr.Expr) expr.Expr {
 	return out
 }
 
-// sortConstants brings lists of the same constants into one form, so that a condition which is
-// derived twice is recognised: as two it would be estimated to keep fewer rows.
+// sortConstants brings lists of the same constants into one form, so that a condition that is derived twice
+// is recognised; counted twice, it would be estimated to keep fewer rows.
 func sortConstants(list []expr.Expr) {
 	for _, e := range list {
 		if c, ok := e.(*expr.Const); !ok || c.Val == nil || c.Typ != list[0].Type() {

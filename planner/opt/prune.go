@@ -24,7 +24,7 @@ func rulePrune(r *rule.Run, n plan.Node, want plan.ColSet) (plan.Node, error) {
 
 type pruner struct{ r *rule.Run }
 
-// prune returns n with at least the columns of need. ordered: the order of n's rows has an effect.
+// prune returns n with at least the columns in need. ordered says that the order of n's rows has an effect.
 func (p *pruner) prune(n plan.Node, need plan.ColSet, ordered bool) plan.Node {
 	p.r.Poll()
 	switch n := n.(type) {

@@ -149,7 +149,7 @@ func plainColumns(es []expr.Expr) plan.ColSet {
 
 func (p *pusher) filter(n *plan.Filter, conds []expr.Expr) plan.Node {
 	all := addNew(rewrite.SplitAll(n.Conds), conds)
-	// What is volatile stays, and keeps what comes after it.
+	// A volatile condition stays, and so do those after it.
 	for i, c := range all {
 		if rewrite.IsVolatile(c) {
 			return rewrite.Filter(p.push(n.Input, all[:i]), all[i:])

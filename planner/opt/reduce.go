@@ -7,24 +7,24 @@ import (
 	"github.com/tributarydb/tributary/planner/rule"
 )
 
-// reduceFactor is how many times fewer keys the other side of a join must have
-// for a semi-join below an aggregation to be worth a second scan of that side.
+// reduceFactor says how many times fewer keys the other side of a join must have for a semi-join below an
+// aggregation to be worth a second scan of this side.
 const reduceFactor = 8
 
 // scanShare is the cost of reading a row relative to grouping it.
 const scanShare = 0.2
 
-// reduceRows is how many rows an aggregation must read for it.
+// reduceRows is the least number of rows that the aggregation must read.
 const reduceRows = 50000
 
-// ruleReduce lets a small join partner restrict which groups are computed at all. A decorrelated
-// subquery aggregates for all keys there are, of which the join above needs few:
+// ruleReduce lets a small join partner restrict which groups are computed. A decorrelated subquery aggregates
+// for all existing keys, of which the join above needs few:
 //
 //	parts ⋈ γ(lineitem by partkey)      parts ⋈ γ(lineitem ⋉ parts by partkey)
 //
-// (TPC-H's Q17: 200 parts of 200,000.) The partner is run twice, so it must be cheap beside what is
-// saved. Dropped groups have no partner anyway, so this holds for inner joins, and for semi- and
-// left joins with the aggregation on the right.
+// (TPC-H's Q17: 200 parts of 200,000.) The partner is run twice, so it must be cheap compared with what is
+// saved. The dropped groups have no partner, so the rule holds for inner joins, and for semi- and left joins
+// with the aggregation on the right.
 func ruleReduce(r *rule.Run, n plan.Node, _ plan.ColSet) (plan.Node, error) {
 	return r.BottomUp(n, func(n plan.Node) plan.Node {
 		j, ok := n.(*plan.Join)
@@ -51,8 +51,8 @@ func ruleReduce(r *rule.Run, n plan.Node, _ plan.ColSet) (plan.Node, error) {
 	}), nil
 }
 
-// reduceSide returns side with the aggregation in it limited to the keys that
-// partner has; side itself where that does not pay.
+// reduceSide returns side with its aggregation limited to the keys of partner, or side itself if that does
+// not pay.
 func reduceSide(r *rule.Run, side, partner plan.Node, on []expr.Expr) plan.Node {
 	agg := aggregateIn(side)
 	if agg == nil || len(agg.Sets) > 0 || r.Estimates().Of(agg.Input).Rows < reduceRows {

@@ -10,8 +10,8 @@ import (
 	"github.com/tributarydb/tributary/planner/rule"
 )
 
-// residualShare is the least rows of a join's left side for each of the right's for which
-// expressions of its condition over the right side are computed beforehand.
+// residualShare is the least number of left rows for each right row for which expressions over the right side
+// are computed beforehand.
 const residualShare = 8
 
 // ruleResidualOnce computes the expressions of a join's condition over its right rows once for each
@@ -22,7 +22,7 @@ const residualShare = 8
 //	└─ γ store: avg(price)              └─ project 1.2 * average as limit
 //	                                       └─ γ store: avg(price)
 //
-// For a row without a partner they are computed in vain, so they must not fail.
+// They are also computed for rows without a partner, so they must not be able to fail.
 func ruleResidualOnce(r *rule.Run, n plan.Node, _ plan.ColSet) (plan.Node, error) {
 	return r.BottomUp(n, func(n plan.Node) plan.Node {
 		if j, ok := n.(*plan.Join); ok && len(j.LKeys) > 0 && len(j.Residual) > 0 {

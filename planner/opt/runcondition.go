@@ -10,8 +10,8 @@ import (
 	"github.com/tributarydb/tributary/planner/rule"
 )
 
-// ruleRunCondition sets on windows of which only the first rows of each partition are read how many
-// those are, as PostgreSQL's run conditions do:
+// ruleRunCondition tells windows how many first rows of each partition are read, if others are not, as
+// PostgreSQL's run conditions do:
 //
 //	Filter rank() <= 10 over Window        Window keeps rows that fewer than 10 stand before
 //

@@ -13,7 +13,7 @@ import (
 //
 //	t x ⋉ t y on x.k = y.k and x.v <> y.v      σ min(v) <> max(v) (γ k: min(v), max(v) (t))
 //
-// One row is left of each key, so need must be of the keys alone and nothing above may depend on
+// One row is left for each key, so need may contain only the keys, and nothing above may depend on
 // duplicates.
 func otherValue(r *rule.Run, j *plan.Join, need plan.ColSet) plan.Node {
 	if j.Kind != plan.Semi || rewrite.PlanVolatile(j.L) || len(r.Estimates().Facts.FreeColumns(j.L)) > 0 {

@@ -8,8 +8,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// quotientRows is how many rows there must be for each group for dividing its sum to pay: finding
-// the scale and rounding the result take as long as a quotient and adding it.
+// quotientRows is the least number of rows for each group for which dividing the sum pays: finding the scale
+// and rounding the result take as long as computing and adding one quotient.
 const quotientRows = 2
 
 // sumQuotients divides sums of fixed numerics by a constant instead of adding quotients, which are
@@ -17,9 +17,8 @@ const quotientRows = 2
 //
 //	sum(x / 2)  is  round(sum(x) * 0.5, scale(min(abs(x)) / 2))
 //
-// That is exact where no quotient is rounded, as with 2, 5 and 10: the sum has the scale of the
-// summand that has the most, and the less a number is, the more digits its quotient has after the
-// point.
+// That is exact if no quotient is rounded, as with 2, 5 and 10. The sum has the greatest scale of its
+// summands, and the smaller a number is, the more digits its quotient has after the point.
 func (w *narrower) sumQuotients(n *plan.Aggregate) plan.Node {
 	var items []plan.Item
 	c := *n
@@ -65,8 +64,8 @@ func (w *narrower) sumQuotients(n *plan.Aggregate) plan.Node {
 	return &plan.Project{Input: &c, Items: items}
 }
 
-// fewGroups reports whether there may be quotientRows for each group. The number of groups of
-// several keys is not known: it is taken as no more than of one of them.
+// fewGroups reports whether there may be quotientRows for each group. The number of groups of several keys is
+// not known; it is assumed to be no greater than that of one key.
 func (w *narrower) fewGroups(n *plan.Aggregate) bool {
 	est := w.r.Estimates()
 	groups := 1.0
@@ -120,12 +119,12 @@ func inverseOf(d number.Decimal) (number.Decimal, bool) {
 	return number.Decimal{}, false
 }
 
-// exactQuotients reports whether the quotients of all numbers of type t by d have all their
-// digits, of which those of the numbers' have and places more, and the least number's has
-// the most. How many a quotient has depends on where the first digits in base 10000 are,
-// and on which of these is greater (number.Decimal.Div): of a number with four more before
-// the point than t it has fewer, or as many, and of the least one that is not 0 as many as
-// of 0.
+// exactQuotients reports whether no quotient of a number of type t by d is rounded. An exact quotient needs
+// places more digits after the point than t has, and division must compute at least as many. How many it
+// computes depends on the first digits of both numbers in base 10000, and on which of these is greater
+// (number.Decimal.Div). So it is enough to look at the extremes: a number with four digits more before the
+// point than t has gets no more digits than any number of t, and the least number that is not 0 must get as
+// many as 0.
 func exactQuotients(t types.Type, d number.Decimal, places int32) bool {
 	scale := int32(t.Scale)
 	digits := func(coef int64, scale int32) int32 {

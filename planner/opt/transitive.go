@@ -10,10 +10,10 @@ import (
 // ruleTransitive derives conditions by equalities: with a.x = b.x, a filter's condition on a.x
 // alone holds for the b.x that can match, so b's scan may check it too.
 //
-// It goes from the left side to the right one of Inner, Left, Semi, Anti and Single joins (a right
-// row that fails cannot match), and from right to left of Inner and Semi only: a Left join keeps
-// left rows that match nothing. The columns must be of a type whose equal values no function
-// distinguishes, else length(x) = 3 for 'a  ' as character(3) would be tested on 'a'.
+// Conditions go from the left side to the right side of Inner, Left, Semi, Anti and Single joins, since a
+// right row that fails cannot match. They go from right to left in Inner and Semi joins only, since a Left
+// join keeps left rows without a match. No function may distinguish equal values of the columns' type:
+// otherwise length(x) = 3, true for 'a  ' as character(3), would be tested on 'a'.
 func ruleTransitive(r *rule.Run, n plan.Node, _ plan.ColSet) (plan.Node, error) {
 	return r.BottomUp(n, func(n plan.Node) plan.Node {
 		j, ok := n.(*plan.Join)

@@ -7,23 +7,23 @@ import (
 	"github.com/tributarydb/tributary/planner/rule"
 )
 
-// ruleTrim drops, by a Project that only passes columns, the columns that a join emits or builds
-// and nothing above reads: keys that only the join needed, columns that only a filter read. The
-// executor gathers the columns of the Project alone.
+// ruleTrim adds a Project above or below a join that drops columns which nothing above reads: keys that only
+// the join needed, and columns that only a filter read. The executor then gathers only the columns of the
+// Project.
 func ruleTrim(r *rule.Run, n plan.Node, want plan.ColSet) (plan.Node, error) {
 	t := &trimmer{r: r, sent: r.Env.Nodes > 1}
 	return t.trim(n, want, false), nil
 }
 
-// trimmer knows whether the left side of a join may be sent to other nodes; on
-// one node it streams by, and columns too many cost nothing.
+// trimmer knows whether the left side of a join may be sent to other nodes. On one node its rows are
+// streamed, and superfluous columns cost nothing.
 type trimmer struct {
 	r    *rule.Run
 	sent bool
 }
 
-// trim rewrites n of which need is read; with drop n's other columns would cost something and are
-// removed.
+// trim rewrites n, of whose columns those in need are read. With drop, other columns would cost something and
+// are removed.
 func (t *trimmer) trim(n plan.Node, need plan.ColSet, drop bool) plan.Node {
 	t.r.Poll()
 	used := rewrite.Union(need, rewrite.ColumnsOf(plan.Exprs(n)...))

@@ -15,8 +15,8 @@ func (s *State) Apply(changes []Change) (*State, error) {
 	return next, err
 }
 
-// Commit applies changes as version, which must be greater than s's: the step
-// of the replicated state machine.
+// Commit applies changes and returns the state with this version, which must be greater than that of s. It is
+// the step of the replicated state machine.
 func (s *State) Commit(version uint64, changes []Change) (*State, Outcome, error) {
 	if version <= s.version {
 		return nil, Outcome{}, pgerr.Internal("catalog: version %d does not follow %d", version, s.version)
@@ -45,8 +45,7 @@ func (s *State) apply(version uint64, changes []Change, commit bool) (*State, Ou
 	return &next, e.out, nil
 }
 
-// edit is a state being built: a copy of base whose maps are shared with base until writable copies
-// them.
+// edit is a new state while it is built. It shares its maps with base until writable copies them.
 type edit struct {
 	s       *State
 	base    *State
@@ -143,8 +142,8 @@ func (e *edit) exists(oid types.OID) bool {
 	return e.s.relations[oid] != nil || e.s.models[oid] != nil || e.s.EnumByOID(oid) != nil || e.s.schemas[oid] != nil || e.s.roles[oid] != nil
 }
 
-// checkDropped refuses to drop what a relation depends on: the gateway that dropped it may not have
-// seen a dependent that was made meanwhile.
+// checkDropped refuses to drop an object on which a relation depends: the gateway that drops it may not know
+// of a relation that was created meanwhile.
 func (e *edit) checkDropped() error {
 	if len(e.dropped) == 0 {
 		return nil

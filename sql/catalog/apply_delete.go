@@ -8,8 +8,8 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// maxMoves bounds Manifest.Moved. A writer that comes later than that many
-// compacted segments gets a conflict.
+// maxMoves bounds Manifest.Moved. A writer gets a conflict if more segments than that were compacted since it
+// read.
 const maxMoves = 2048
 
 func (c *DeleteRows) apply(e *edit) error {
@@ -41,9 +41,9 @@ func (c *LockRows) apply(e *edit) error {
 	return me.delete(c.Segment, rows, 0)
 }
 
-// delete marks rows of a segment as deleted, or with keep only checks whether it could; where the segment was
-// replaced, the same rows in the segments that they moved to. hops bounds a chain of replacements, which cannot
-// be circular but comes from stored data.
+// delete marks rows of a segment as deleted; with keep it only checks that this is possible. If the segment
+// was replaced, it marks the same rows in the segments to which they were moved. hops bounds a chain of
+// replacements, which comes from stored data and should not be circular.
 func (me *manifestEdit) delete(id SegmentID, rows *roaring.Bitmap, hops int) error {
 	if rows.IsEmpty() {
 		return nil
@@ -97,8 +97,8 @@ func (me *manifestEdit) deleteMoved(m *Move, rows *roaring.Bitmap, hops int) err
 		part = part[:0]
 		return err
 	}
-	// Both ascend, so one pass over gone counts how many are before each row: a look-up for each took
-	// a second of a commit of a million rows.
+	// Both are in ascending order, so one pass over gone counts the deleted rows before each row. One look-up
+	// for each row took a second for a commit of a million rows.
 	before, skip := int64(0), gone.Iterator()
 	for it := rows.Iterator(); it.HasNext(); {
 		r := it.Next()

@@ -167,8 +167,8 @@ func (c *ChangeModel) apply(e *edit) error {
 	})
 }
 
-// putModel makes or replaces a model; versions returns the new versions from the old model, which
-// is nil for a new one.
+// putModel makes or replaces a model; versions returns the new versions for the old model, which is nil if
+// there was none.
 func (e *edit) putModel(m *Model, expect uint64, versions func(old *Model) []ModelVersion) error {
 	old := e.s.models[m.OID]
 	switch {

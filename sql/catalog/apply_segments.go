@@ -8,9 +8,9 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// tail is how much of a partition's backing array is in use. Manifests of successive states share
-// the array: an edit that moves claimed on from its own length may write after it, since no slice
-// reaches there; any other copies. So the chain of committed states appends without copying while a
+// tail records how much of a partition's backing array is in use. Manifests of successive states share the
+// array. An edit that can advance claimed from its own length may append in place, since no other slice
+// reaches there; any other edit copies the array. So committed states append without copying, while a
 // transaction's view of its own rows, or a rejected commit, costs one copy.
 type tail struct{ claimed atomic.Int64 }
 
@@ -71,8 +71,8 @@ func (me *manifestEdit) finish(e *edit) {
 	}
 }
 
-// takeOut removes the emptied segments. The places of a few are known: an UPDATE of one row must
-// not visit the segments of all other rows.
+// takeOut removes the emptied segments. If they are few, their places are known, so that an UPDATE of one row
+// need not visit the segments of all other rows.
 func (me *manifestEdit) takeOut() {
 	if me.shifted || len(me.emptied) > fewFinds {
 		gone := func(s *Segment) bool { return me.removed[s.ID] }
@@ -118,8 +118,8 @@ func (me *manifestEdit) resize(n int) {
 	}
 }
 
-// number returns copies of new segments whose rows have numbers. Those that the log has from before
-// Xmin was kept get none: another node may have applied them then.
+// number returns copies of new segments with numbers for their rows. Segments in the log from before Xmin
+// existed get no numbers, since another node may have applied them without.
 func (me *manifestEdit) number(e *edit, segs []*Segment) []*Segment {
 	next, base := &me.m.Next, uint64(0)
 	if !e.commit {
@@ -152,9 +152,8 @@ func (me *manifestEdit) append(p int, segs []*Segment) {
 	}
 }
 
-// find returns a segment's place. A few are searched for, from both ends: one row is mostly in a
-// large old segment or in a small new one. For more an index is made, since a DELETE may touch many
-// segments.
+// find returns a segment's place. The first few are searched for from both ends, since a row is usually in a
+// large old segment or in a small new one. For more an index is made, since a DELETE may touch many segments.
 func (me *manifestEdit) find(id SegmentID) (p, i int, ok bool) {
 	if me.finds++; me.at == nil && me.finds <= fewFinds {
 		for p, segs := range me.m.Partitions {
@@ -221,8 +220,8 @@ func (c *AppendSegments) apply(e *edit) error {
 	return nil
 }
 
-// unknown refuses to commit a file that the table has, or recently had: its rows would count twice,
-// or reappear. Inline rows are in the commit itself, which is applied once.
+// unknown refuses to commit a file that the table already has or recently had: its rows would count twice or
+// reappear. Inline rows are part of the commit, which is applied once.
 func (e *edit) unknown(me *manifestEdit, segs []*Segment) error {
 	if !e.commit {
 		return nil

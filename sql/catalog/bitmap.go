@@ -23,31 +23,30 @@ func readBitmap(b []byte) (*roaring.Bitmap, error) {
 	return m, nil
 }
 
-// RowSet is a set of rows of a segment that is never changed: more rows make another. An
-// UPDATE of one row made a whole bitmap of its segment's anew, 128 KiB where of a million
-// rows many were changed. Now the last rows lie beside the bitmap until they are some
-// hundreds. Where the two part depends on what the process has seen; their encoding does not.
+// RowSet is an immutable set of rows of a segment; adding rows makes a new set. The last rows are kept in a
+// list beside a bitmap until there are some hundreds. Otherwise each UPDATE of one row would copy the whole
+// bitmap, 128 KiB for a million rows of which many have changed. How the rows are divided between bitmap and
+// list differs between processes, but their encoding does not.
 type RowSet struct {
 	base *rowBase // nil for none
 	late []uint32 // those that are not in base, going up
 }
 
-// rowBase is a bitmap, decoded when somebody first looks: each statement looks at that of
-// the segment with its row.
+// rowBase is a bitmap that is decoded when it is first needed. Statements share it.
 type rowBase struct {
 	bytes   []byte // roaring's portable form
 	decoded func() (*roaring.Bitmap, error)
 }
 
-// lateRows is how many rows lie beside a bitmap at most: so few are copied with each
-// commit, and looked at by each reader.
+// lateRows is the greatest number of rows beside a bitmap. They are copied by each commit and read by each
+// reader.
 const lateRows = 256
 
 func init() {
 	codec.As(RowSet.Portable, RowSetOf)
 }
 
-// RowSetOf is the set of a bitmap in its portable form, which it keeps; empty for none.
+// RowSetOf returns the set of a bitmap in its portable form, whose bytes the set keeps; nil is the empty set.
 func RowSetOf(portable []byte) RowSet {
 	if len(portable) == 0 {
 		return RowSet{}
@@ -58,7 +57,7 @@ func RowSetOf(portable []byte) RowSet {
 // Empty reports whether there is no row.
 func (s RowSet) Empty() bool { return s.base == nil && len(s.late) == 0 }
 
-// Portable is the set as one bitmap in its portable form; nil for none. It is not to be changed.
+// Portable returns the set as one bitmap in its portable form; nil for the empty set. It must not be changed.
 func (s RowSet) Portable() []byte {
 	if len(s.late) == 0 {
 		return s.bytes()
@@ -79,8 +78,8 @@ func (s RowSet) bytes() []byte {
 
 var noRows = roaring.New()
 
-// Parts are the rows in a bitmap, which all share and none may change, and those beside
-// it, going up.
+// Parts returns the rows in the bitmap, which is shared and must not be changed, and those beside it in
+// ascending order.
 func (s RowSet) Parts() (older *roaring.Bitmap, late []uint32, err error) {
 	if s.base == nil {
 		return noRows, s.late, nil
@@ -95,7 +94,7 @@ func (s RowSet) Intersects(rows *roaring.Bitmap) (bool, error) {
 	return err == nil && (have.Intersects(rows) || slices.ContainsFunc(late, rows.Contains)), err
 }
 
-// with is the set and other rows, none of which it has.
+// with returns the set with further rows, which must not be in it yet.
 func (s RowSet) with(rows *roaring.Bitmap) (RowSet, error) {
 	if n := uint64(len(s.late)) + rows.GetCardinality(); n <= lateRows {
 		late := append(make([]uint32, 0, n), s.late...)
@@ -112,9 +111,9 @@ func (s RowSet) with(rows *roaring.Bitmap) (RowSet, error) {
 	return RowSetOf(out), err
 }
 
-// joined is a bitmap with more rows, in the one form that a set of rows has: that of a bitmap
-// to which they were added in order. A union's containers depend on those that it was made
-// of: a container of runs that becomes a list is not always the same as one that never was.
+// joined returns a bitmap with more rows in its canonical form, that of a bitmap to which all rows were added
+// in order. The containers of a union depend on its operands: a container of runs that becomes a list is not
+// always the same as one that was always a list.
 func joined(b []byte, rows *roaring.Bitmap) ([]byte, error) {
 	have, err := readBitmap(b)
 	if err != nil {

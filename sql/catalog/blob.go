@@ -11,8 +11,8 @@ type HeldFile struct {
 	Held func(nodes []uint64) Change
 }
 
-// BlobFiles lists the files that are no table's rows, in a fixed order: those of
-// models and of jobs that may go on.
+// BlobFiles lists, in a fixed order, the files that do not belong to tables: those of models, and of jobs
+// that may continue.
 func (s *State) BlobFiles() (out []HeldFile) {
 	for _, m := range s.Models() {
 		for i := range m.Versions {

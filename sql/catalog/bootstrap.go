@@ -47,8 +47,8 @@ func New() *State {
 	return s
 }
 
-// addPredefined adds those of PostgreSQL's predefined roles that mean something here, where they are
-// not there: what an older version wrote has none.
+// addPredefined adds the predefined roles of PostgreSQL that have a meaning here, if they are missing: states
+// of older versions have none.
 func (s *State) addPredefined() {
 	for _, r := range []Role{
 		{OID: MonitorOID, Name: "pg_monitor", MemberOf: []Membership{{Role: ReadAllStatsOID}}},

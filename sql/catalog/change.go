@@ -85,10 +85,9 @@ type (
 		Number           int // of the model's version, where State is JobDone
 		UpdatedMicros    int64
 	}
-	// JobProgress updates a job without sending all of it: the scalars replace the job's, and History
-	// is appended in the place of iterations with the same or greater numbers, which are of an
-	// interrupted epoch. A Checkpoint or CheckpointFile replaces both, where given. State "" keeps the
-	// job's.
+	// JobProgress updates parts of a job. The scalars replace the job's. History is appended; older
+	// iterations with the same or greater numbers, from an interrupted attempt, are removed. Checkpoint or
+	// CheckpointFile, if given, replaces both. An empty State keeps the job's state.
 	JobProgress struct {
 		OID             types.OID
 		ExpectEpoch     uint64
@@ -154,8 +153,8 @@ type (
 		OID types.OID
 		N   int64
 	}
-	// ReturnSequence moves a sequence back to To if it is still at At: the values between were taken
-	// and not used. Else it does nothing.
+	// ReturnSequence moves a sequence back to To if it is still at At, because the values between were taken
+	// and not used. Otherwise it does nothing.
 	ReturnSequence struct {
 		OID    types.OID
 		At, To SeqValue

@@ -86,12 +86,11 @@ type Relation struct {
 	Index   *Index    // indexes
 	Seq     *Sequence // sequences
 	Options map[string]string
-	// ReferencedBy are the tables whose foreign keys refer to this one, sorted.
-	// A key that is added changes this descriptor too, so that writers who did
-	// not know of it conflict.
+	// ReferencedBy are the tables whose foreign keys refer to this one, sorted. Adding a key changes this
+	// descriptor too, so that writers that do not know the key conflict.
 	ReferencedBy []types.OID
-	// DistributionKey are the columns by whose hash a table's rows are divided among its
-	// partitions, and these among the nodes; none: a row may be anywhere.
+	// DistributionKey are the columns whose hash decides in which partition, and so on which node, a row is.
+	// Without it a row may be anywhere.
 	DistributionKey []int16
 }
 
@@ -255,8 +254,8 @@ func (r *Relation) ColumnNum(num int16) *Column {
 	return nil
 }
 
-// Live returns the columns that are not dropped, in order. They must not be modified: where none is
-// dropped they are the relation's own, for each statement that writes asks for them.
+// Live returns the columns that are not dropped, in order. They must not be modified: if no column is
+// dropped, they are the relation's own slice, since every statement that writes calls this.
 func (r *Relation) Live() []Column {
 	if !slices.ContainsFunc(r.Columns, func(c Column) bool { return c.Dropped }) {
 		return slices.Clip(r.Columns)

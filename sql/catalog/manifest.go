@@ -28,26 +28,27 @@ type Segment struct {
 	// Deleted are the rows that are deleted; in the encoding one bitmap.
 	Deleted     RowSet
 	DeletedRows int64
-	// All rows are of part Part of Of by the hash of the table's distribution key (kernel.Dest). Of is
-	// 0 where rows are not divided so.
+	// All rows belong to part Part of Of parts, by the hash of the table's distribution key (kernel.Dest). Of
+	// is 0 if rows are not divided by a key.
 	Part, Of int
 	// XXH128 is the XXH3 hash of the file's bytes, of 128 bits; zero where SHA256 is kept.
 	XXH128 [16]byte
-	// Xmin is what xmin shows of the segment's rows: of the state that the statement that wrote them
-	// read the version, and 1. Where a compaction merged rows of several statements, which have it in a
-	// column of their own, it is the greatest. 0: written before it was kept.
+	// Xmin is the xmin of the segment's rows: the version of the state that the writing statement read, plus
+	// one. If a compaction merged rows of several statements, each row has its own xmin in a column, and this
+	// is the greatest. 0: the segment was written before Xmin existed.
 	Xmin uint32
-	// First numbers the segment's rows among those that the table ever had: the first is First-1, and
-	// ctid shows it (Manifest.Next). Applying a change sets it; 0: applied before it was kept.
+	// First gives the segment's rows their numbers among all rows that the table ever had: the first row has
+	// the number First-1. ctid shows these numbers (Manifest.Next). Applying a change sets First; 0: the
+	// change was applied before First existed.
 	First uint64
 }
 
 // FrozenXmin is the xmin of rows from before it was kept, as PostgreSQL's FrozenTransactionId.
 const FrozenXmin = 2
 
-// Xmin is the xmin of rows that a statement writes which reads s. Who replaces a row reads a state
-// that has it committed, of a greater version than the one that its writer read, so each version of a
-// row has a greater xmin than the one before, wherever they were written.
+// Xmin returns the xmin for rows written by a statement that reads s. A statement that replaces a row reads a
+// state in which the row is committed, so a greater version than the row's writer read. So each version of a
+// row has a greater xmin than the one before, on whatever nodes they were written.
 func (s *State) Xmin() uint32 { return max(uint32(s.version+1), FrozenXmin+1) }
 
 // ownRows numbers the rows that a transaction has written but not committed.
@@ -91,8 +92,8 @@ type Manifest struct {
 	Appended, Removed uint64
 	// Moved records where compaction put the rows of recently replaced segments, oldest first.
 	Moved []*Move
-	// Next is how many numbers rows were given (Segment.First). None is given twice, so an address that
-	// somebody keeps is that of its row or of none.
+	// Next is how many row numbers were assigned (Segment.First). No number is used twice, so an old address
+	// refers to its row or to none.
 	Next uint64
 
 	own   uint64  // as Next, of a transaction's uncommitted rows, from ownRows on

@@ -50,15 +50,15 @@ type ModelVersion struct {
 	Converged  bool           // the training ended before its last iteration
 	Stopped    string         // why it ended
 	Windows    *ModelWindows  // of a model of sequences
-	// Inputs are the columns that the encoders take, where TRANSFORM computes them
-	// of the Features; nil where they are the Features.
+	// Inputs are the columns that the encoders take, if TRANSFORM computes them from the Features; nil if
+	// they are the Features.
 	Inputs   []ModelInput
 	Warnings []ModelWarning // warnings for its users
 	// FileBytes is the size of File; 0 for one from before sizes were kept.
 	FileBytes int64
 	Folds     []ModelFold // of a cross-validation
-	// More are the targets beside the first; nil for one from before they were kept, of
-	// numbers all.
+	// More are the targets beside the first. nil for a version from before they were recorded, whose targets
+	// are all numbers.
 	More []ModelTarget
 }
 
@@ -106,8 +106,8 @@ func (v *ModelVersion) Keep(b *Segment) {
 	}
 }
 
-// ModelFold is a fold of a cross-validation: what a model of the other rows was
-// measured on it.
+// ModelFold is a fold of a cross-validation, with the metrics of the model that was trained on the other
+// folds.
 type ModelFold struct {
 	Rows, Held int64 // trained on; of the fold
 	Iterations int
@@ -125,8 +125,8 @@ type ModelInput struct {
 	Expr string
 }
 
-// ModelWindows is what a model of sequences predicts: of each partition, in its
-// order, every Length rows in a row that begin at a Stride-th one.
+// ModelWindows are the windows of a model of sequences: Length consecutive rows of a partition, in its order,
+// beginning at every Stride-th row.
 type ModelWindows struct {
 	PartitionBy, OrderBy []ModelFeature
 	Length, Stride       int

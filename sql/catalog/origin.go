@@ -1,7 +1,7 @@
 package catalog
 
-// Origin returns where a row of a segment was first, as far as the manifest knows: rows that
-// were moved since they were named are the same by it.
+// Origin returns the first place of a row, as far as the manifest knows, so that a row that was moved can be
+// recognised.
 func (m *Manifest) Origin(id SegmentID, row uint32) (SegmentID, uint32) {
 	for range 64 { // stored data may be circular
 		var from *Move

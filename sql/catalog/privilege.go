@@ -71,8 +71,8 @@ type Object struct {
 	Class Class
 	Owner types.OID
 	ACL   []Grant
-	// Bare: there are no default privileges, not even the owner's: for a column, whose table's owner
-	// has them, and for the defaults that a schema adds.
+	// Bare: there are no default privileges, not even the owner's. That is so for a column, since its table's
+	// owner has them by the table, and for the defaults that a schema adds.
 	Bare bool
 }
 

@@ -1,8 +1,8 @@
 package datetime
 
-// isoOfInterval returns the ISO year, week and day of that year which to_char()
-// shows of an interval: those of its fields taken for a date, month 0 and day 0
-// included, by PostgreSQL's arithmetic of Julian days.
+// isoOfInterval returns the ISO year, week and day of the year that to_char() prints for an interval. It
+// takes the interval's fields as a date, including month 0 and day 0, by PostgreSQL's arithmetic of Julian
+// days.
 func isoOfInterval(year, mon, mday int) (isoYear, week, day int) {
 	first := func(y int) int { // the Monday of the first week
 		fourth := julianDay(y, 1, 4)

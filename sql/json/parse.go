@@ -319,7 +319,7 @@ func Valid(s string) error {
 // and duplicates of keys, and with each value its source text.
 func ParseJSON(s string) (Value, error) { return parse(jsonLexer{s: s, values: true}) }
 
-// Outline is ParseJSON without the values of strings: their escapes need stand for no text.
+// Outline is ParseJSON without the values of strings, so their escapes need not be valid text.
 func Outline(s string) (Value, error) { return parse(jsonLexer{s: s}) }
 
 func parse(l jsonLexer) (Value, error) {
@@ -334,8 +334,8 @@ func parse(l jsonLexer) (Value, error) {
 	return v, p.end()
 }
 
-// CheckStrings refuses a value of json with a string that is no text: \u0000, or half of a pair of
-// surrogates, which json takes and the functions that read its strings do not.
+// CheckStrings refuses a json value with a string that is not valid text: one with \u0000, or with half of a
+// surrogate pair. The type json accepts them, but functions that read its strings do not.
 func CheckStrings(s string) error {
 	if !strings.Contains(s, `\u`) {
 		return nil

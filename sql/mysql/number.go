@@ -172,9 +172,9 @@ func (t *translator) bytesText(b []byte) {
 	t.w("CAST (", lex.QuoteLiteral(string(b)), "AS text )")
 }
 
-// bytes writes a hexadecimal literal. What may be meant as text is an untyped string, which becomes
-// what it meets: text, or bytea. But MySQL makes a number of the bytes, not of the digits they spell,
-// so these are a bytea, which meets no number.
+// bytes writes a hexadecimal literal. Bytes that may be meant as text are written as an untyped string, which
+// becomes text or bytea by its context. But MySQL makes a number from the bytes, not from the digits that
+// they spell. So bytes that spell digits are written as bytea, which cannot become a number.
 func (t *translator) bytes(l *sqlparser.Literal) {
 	b := bytesOf(l)
 	if s := string(b); isText(b) && !strings.Contains(s, `\`) && !numberLike.MatchString(s) {

@@ -220,9 +220,8 @@ func AppendFloat(dst []byte, f float64, bits, extra int) []byte {
 	return append(dst, digits[exp+1:]...)
 }
 
-// strictShortest returns more digits where e, the shortest text of f, lies just
-// in the middle between f and its neighbour: it reads back as f by the rule of
-// ties only, and PostgreSQL does not print that.
+// strictShortest returns more digits if e, the shortest text of f, is exactly halfway between f and its
+// neighbour. It reads back as f only by the rule for ties, and PostgreSQL does not print such a text.
 func strictShortest(e []byte, f float64, bits int) []byte {
 	lim := 1 << 53
 	if bits == 32 {

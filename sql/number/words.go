@@ -8,8 +8,8 @@ import (
 	"github.com/tributarydb/tributary/sql/checked"
 )
 
-// Quotients and roots of a numeric's sixteen digits and more do not fit one word, but mostly two:
-// the functions here avoid math/big, which allocates at each step.
+// Quotients and roots of numerics have sixteen digits or more. They do not fit in one word but usually in
+// two. The functions here avoid math/big, which allocates at each step.
 
 // decimalOfWords returns hi·2^64 + lo, or less 0, times 10^-scale.
 func decimalOfWords(neg bool, hi, lo uint64, scale int32) Decimal {

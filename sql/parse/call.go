@@ -13,14 +13,14 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// Call is a query with a statement of our own in it, in the form of a relation. Tools that parse SQL
-// themselves know no TRAIN MODEL, and some send SELECT only:
+// Call is a query that contains one of our statements in the form of a relation. Tools that parse SQL
+// themselves do not know TRAIN MODEL, and some send only SELECT:
 //
 //	SELECT model, rows FROM ml.train('late', 'logistic_regression', (SELECT …), target => 'late') WHERE …
 //	                        └────────────────────── Statement, run once ─────────────────────┘
 //	SELECT model, rows FROM (the rows that it returned) AS train WHERE …
 //
-// The query may have further ones: it is parsed again with the rows of the first.
+// The query may contain more of them: it is parsed again with the rows of the first.
 type Call struct {
 	Function   string // its name, for errors
 	Statement  *Statement
@@ -37,8 +37,8 @@ func (*Call) extension()  {}
 // Query is the query's text with a SELECT in place of the statement.
 func (c *Call) Query(rows string) string { return c.head + "(" + rows + ")" + c.alias + c.tail }
 
-// Placed returns an error of Query(rows), or of the statement if that is not given, with its position in
-// the query as it was written.
+// Placed returns an error of Query(rows), or of the statement if rows is nil, with its position in the
+// original query.
 func (c *Call) Placed(err error, rows *string) error {
 	e := *pgerr.From(err)
 	switch {

@@ -60,8 +60,8 @@ func (s *Statement) bestToken(rank func(i int) int) int {
 // function's name, or an alias being given (AS x). 0 if there is none.
 func (s *Statement) FindIdent(parts ...string) int { return s.FindIdentN(1, parts...) }
 
-// FindIdentN is FindIdent for the nth of the preferred occurrences, for errors
-// about a name that stands in several places; beyond the last, 0.
+// FindIdentN is FindIdent for the nth of the preferred occurrences, for errors about a name that occurs
+// several times; 0 beyond the last.
 func (s *Statement) FindIdentN(n int, parts ...string) int {
 	if len(parts) == 0 {
 		return 0
@@ -250,8 +250,8 @@ func (s *Statement) FindSubquery() int {
 	})
 }
 
-// After is the statement's text after the nth keyword w that does not follow one of others: where to
-// look for what is within a part of it. It is the whole text where there is none.
+// After returns the statement's text after the nth keyword w that does not follow one of others, in which to
+// look for positions. Without such a keyword it is the whole text.
 func (s *Statement) After(n int, w string, others ...string) *Statement {
 	out := *s
 	for i := s.lo; i < s.hi; i++ {

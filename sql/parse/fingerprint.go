@@ -9,8 +9,8 @@ import (
 	"github.com/tributarydb/tributary/sql/lex"
 )
 
-// What statistics and histories keep of statements: a number that statements share which differ in
-// constants, spaces, comments and the case of words only, and texts in which no secret stands.
+// What statistics and histories keep of statements: a number that is the same for statements that differ only
+// in constants, spaces, comments and case, and texts without secrets.
 
 // Fingerprint is the same for statements that differ in their constants and their spelling only. It
 // is the same on every node.
@@ -19,8 +19,8 @@ func (s *Statement) Fingerprint() int64 {
 	return s.fingerprint
 }
 
-// Shown is the statement's text for whoever looks at it later, at most so many bytes. Where a
-// secret may stand in it, it has $1, $2, … for its constants.
+// Shown returns the statement's text for logs and histories, at most so many bytes. If it may contain a
+// secret, its constants are replaced by $1, $2, ….
 func (s *Statement) Shown(most int) string {
 	if s.look(); s.secret {
 		return s.Normal(most)
@@ -28,7 +28,7 @@ func (s *Statement) Shown(most int) string {
 	return CutText(s.Text, most)
 }
 
-// Normal is the statement's text with $1, $2, … for its constants, at most so many bytes.
+// Normal returns the statement's text, at most so many bytes, with its constants replaced by $1, $2, ….
 func (s *Statement) Normal(most int) string {
 	if s.src == nil {
 		return ""
@@ -95,7 +95,7 @@ func (s *Statement) look() {
 		}
 		h = (h ^ ' ') * prime
 	}
-	// A client's tools take a number above 0 for one that is set.
+	// Tools of clients take a fingerprint above 0 as set.
 	s.looked, s.fingerprint = true, int64(hash.Mix(h, uint64(s.hi-s.lo))>>1)
 }
 
@@ -119,7 +119,7 @@ func secretURI(s string) bool {
 	return ok && strings.ContainsAny(rest, "@?")
 }
 
-// CutText is a text of at most so many bytes that keeps nothing else in memory.
+// CutText returns at most so many bytes of a text, as a copy, so that the whole text need not stay in memory.
 func CutText(s string, most int) string {
 	if len(s) > most {
 		for most > 0 && !utf8.RuneStart(s[most]) {

@@ -10,7 +10,7 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// DuckDB's relations that PostgreSQL's grammar has no place for are written as calls:
+// Relations of DuckDB for which PostgreSQL's grammar has no rule are rewritten as calls:
 //
 //	FROM 'd/flights.csv.gz'   →  FROM read_csv('d/flights.csv.gz') AS flights
 //	FROM t WHERE …            →  SELECT * FROM t WHERE …
@@ -55,7 +55,7 @@ func readerOf(file string) (call, name string) {
 // afterRelations are the words that end a FROM clause.
 var afterRelations = []string{"where", "group", "having", "window", "order", "limit", "offset", "fetch", "for", "union", "intersect", "except", "returning"}
 
-// mayNameRelations reports whether token i may be of one of these relations.
+// mayNameRelations reports whether token i may belong to one of these relations.
 func (s *source) mayNameRelations(i, lo int) bool {
 	before := func(words ...string) bool {
 		return i > lo && slices.ContainsFunc(words, func(w string) bool { return s.IsWord(i-1, w) })

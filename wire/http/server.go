@@ -46,7 +46,7 @@ type Node struct {
 	PG     string
 	Limit  int64
 	Used   int64
-	Idle   int64 // of Used: idle memory, which whoever needs memory gets
+	Idle   int64 // of Used: idle memory, which is given up when memory is needed
 	RSS    int64
 	Spill  int64
 	Cores  int
@@ -209,14 +209,14 @@ type collector struct{ src Source }
 
 var (
 	memUsed  = prometheus.NewDesc("tributary_memory_used_bytes", "Memory that statements and trainings hold.", []string{"node"}, nil)
-	memIdle  = prometheus.NewDesc("tributary_memory_idle_bytes", "Of that, what is kept in case it is asked for again, decoded models and datasets of trainings, and whoever needs memory gets.", []string{"node"}, nil)
+	memIdle  = prometheus.NewDesc("tributary_memory_idle_bytes", "The part of tributary_memory_used_bytes that is cache, such as decoded models and datasets of trainings; it is dropped when memory is needed.", []string{"node"}, nil)
 	memLimit = prometheus.NewDesc("tributary_memory_limit_bytes", "The node's memory limit.", []string{"node"}, nil)
 	spilled  = prometheus.NewDesc("tributary_spilled_bytes_total", "Bytes written to temporary files.", []string{"node"}, nil)
 	damaged  = prometheus.NewDesc("tributary_segments_damaged_total", "Segments found damaged or missing on a node.", []string{"node"}, nil)
-	repaired = prometheus.NewDesc("tributary_segments_repaired_total", "Of those, the ones replaced from another replica.", []string{"node"}, nil)
-	scrubbed = prometheus.NewDesc("tributary_scrub_completed_timestamp_seconds", "When a node last ended reading all its segments for damage.", []string{"node"}, nil)
+	repaired = prometheus.NewDesc("tributary_segments_repaired_total", "Damaged segments that were replaced from another replica.", []string{"node"}, nil)
+	scrubbed = prometheus.NewDesc("tributary_scrub_completed_timestamp_seconds", "When a node last finished checking all its segments for damage.", []string{"node"}, nil)
 	cached   = prometheus.NewDesc("tributary_models_cached_bytes", "Memory that a node's decoded models take.", []string{"node"}, nil)
-	idle     = prometheus.NewDesc("tributary_models_idle_bytes", "Of that, what no statement uses and whoever needs memory gets.", []string{"node"}, nil)
+	idle     = prometheus.NewDesc("tributary_models_idle_bytes", "The part of tributary_models_cached_bytes that no statement uses; it is dropped when memory is needed.", []string{"node"}, nil)
 	loads    = prometheus.NewDesc("tributary_models_loaded_total", "Models that a node has decoded to predict with.", []string{"node"}, nil)
 	admitted = prometheus.NewDesc("tributary_statements_admitted", "Statements that are admitted to a node, to keep rows there.", []string{"node"}, nil)
 	queued   = prometheus.NewDesc("tributary_statements_queued", "Statements that wait to be admitted.", []string{"node"}, nil)
