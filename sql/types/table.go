@@ -136,13 +136,13 @@ var (
 // The rows name functions that look into the table, so that it is filled here.
 func init() {
 	byOID := map[OID]*def{}
-	for _, rows := range [][]def{scalars} {
+	for _, rows := range [][]def{scalars, inetTypes} {
 		for i := range rows {
 			byOID[rows[i].oid] = &rows[i]
 		}
 	}
 	arrayDef.parse, arrayDef.receive = parseArray, receiveArray
-	pgTypes = readPgTypes(pgTypeRows)
+	pgTypes = readPgTypes(pgTypeRows + inetPgTypes[1:])
 	for i := range pgTypes {
 		p := &pgTypes[i]
 		d := def{form: FormUint32}
