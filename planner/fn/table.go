@@ -34,7 +34,7 @@ var files = []struct {
 	kind Kind
 }{
 	{"comparisons", Scalar}, {"numbers", Scalar}, {"strings", Scalar}, {"datetime", Scalar}, {"arrays", Scalar},
-	{"json", Scalar}, {"enums", Scalar}, {"system", Scalar}, {"aggregates", Aggregate}, {"metrics", Aggregate},
+	{"json", Scalar}, {"enums", Scalar}, {"system", Scalar}, {"network", Scalar}, {"aggregates", Aggregate}, {"metrics", Aggregate},
 	{"window", Window}, {"sets", SetReturning},
 }
 

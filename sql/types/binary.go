@@ -16,8 +16,9 @@ var be = binary.BigEndian
 // AppendBinary appends the binary wire form of d, a value of t that is not
 // NULL, without a length word.
 func AppendBinary(dst []byte, t Type, d Datum) []byte {
-	if send := t.OID.def().send; send != nil {
-		return send(dst, d)
+	def := t.OID.def()
+	if def.send != nil {
+		return def.send(dst, d)
 	}
 	switch v := d.(type) {
 	case bool:
@@ -32,7 +33,7 @@ func AppendBinary(dst []byte, t Type, d Datum) []byte {
 	case [16]byte:
 		return append(dst, v[:]...)
 	case float64:
-		if t.Form() == FormFloat32 {
+		if def.form == FormFloat32 {
 			return be.AppendUint32(dst, math.Float32bits(float32(v)))
 		}
 		if math.IsNaN(v) {
@@ -48,7 +49,7 @@ func AppendBinary(dst []byte, t Type, d Datum) []byte {
 	case datetime.TimeTZ:
 		return be.AppendUint32(be.AppendUint64(dst, uint64(v.Micros)), uint32(v.Zone))
 	case int64:
-		switch t.Form() {
+		switch def.form {
 		case FormInt16:
 			return be.AppendUint16(dst, uint16(v))
 		case FormInt64:

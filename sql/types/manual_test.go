@@ -34,6 +34,8 @@ func TestManualTypes(t *testing.T) {
 		{types.Timestamptz, "timestamptz", "the same, as an instant"},
 		{types.IntervalT, "", "months, days and microseconds"},
 		{types.UUID, "", ""},
+		{types.Inet, "", "an IPv4 or IPv6 address, with the length of its mask"},
+		{types.Cidr, "", "a network: no bits right of the mask"},
 		{types.JSON, "", "the text as given"},
 		{types.JSONB, "", "normalised; members in jsonb's order"},
 		{types.Type{OID: types.BitOID, Mod: -1}, "bit(n)", ""},

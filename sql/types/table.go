@@ -8,7 +8,6 @@ import (
 	"github.com/tributarydb/tributary/sql/datetime"
 	"github.com/tributarydb/tributary/sql/json"
 	"github.com/tributarydb/tributary/sql/jsonpath"
-	"github.com/tributarydb/tributary/sql/number"
 )
 
 // def is a row of the table of types: all that is known of one type beside its names, which are the
@@ -53,11 +52,11 @@ type def struct {
 // pg_type have a row with no more than its names.
 var scalars = []def{
 	{oid: BoolOID, form: FormBool, class: ClassBool, parquet: ParquetPlain, json: true, same: true, parse: in(parseBool), show: showBool},
-	{oid: Int2OID, form: FormInt16, class: ClassInteger, rank: 1, parquet: ParquetInteger, json: true, same: true, bits: 16, parse: bits(16, number.ParseInt)},
-	{oid: Int4OID, form: FormInt32, class: ClassInteger, rank: 2, parquet: ParquetInteger, json: true, same: true, bits: 32, parse: bits(32, number.ParseInt)},
-	{oid: Int8OID, form: FormInt64, class: ClassInteger, rank: 3, parquet: ParquetInteger, json: true, same: true, bits: 64, parse: bits(64, number.ParseInt)},
-	{oid: Float4OID, form: FormFloat32, class: ClassFloat, rank: 5, parquet: ParquetPlain, json: true, bits: 24, parse: bits(32, number.ParseFloat)},
-	{oid: Float8OID, form: FormFloat64, class: ClassFloat, rank: 6, parquet: ParquetPlain, json: true, bits: 53, parse: bits(64, number.ParseFloat)},
+	{oid: Int2OID, form: FormInt16, class: ClassInteger, rank: 1, parquet: ParquetInteger, json: true, same: true, bits: 16, parse: parseInt(16)},
+	{oid: Int4OID, form: FormInt32, class: ClassInteger, rank: 2, parquet: ParquetInteger, json: true, same: true, bits: 32, parse: parseInt(32)},
+	{oid: Int8OID, form: FormInt64, class: ClassInteger, rank: 3, parquet: ParquetInteger, json: true, same: true, bits: 64, parse: parseInt(64)},
+	{oid: Float4OID, form: FormFloat32, class: ClassFloat, rank: 5, parquet: ParquetPlain, json: true, bits: 24, parse: parseFloat(32)},
+	{oid: Float8OID, form: FormFloat64, class: ClassFloat, rank: 6, parquet: ParquetPlain, json: true, bits: 53, parse: parseFloat(64)},
 	{oid: NumericOID, form: FormBinary, class: ClassNumeric, rank: 4, parquet: ParquetDecimal, json: true, parse: parseNumeric, receive: receiveNumeric},
 
 	{oid: TextOID, form: FormString, class: ClassText, same: true, parse: asIs},
@@ -136,13 +135,13 @@ var (
 // The rows name functions that look into the table, so that it is filled here.
 func init() {
 	byOID := map[OID]*def{}
-	for _, rows := range [][]def{scalars} {
+	for _, rows := range [][]def{scalars, inetTypes} {
 		for i := range rows {
 			byOID[rows[i].oid] = &rows[i]
 		}
 	}
 	arrayDef.parse, arrayDef.receive = parseArray, receiveArray
-	pgTypes = readPgTypes(pgTypeRows)
+	pgTypes = readPgTypes(pgTypeRows + inetPgTypes[1:])
 	for i := range pgTypes {
 		p := &pgTypes[i]
 		d := def{form: FormUint32}

@@ -36,8 +36,7 @@ func parseText(t Type, s string, env *Env) (Datum, error) {
 // parser reads the text of a value.
 type parser = func(t Type, s string, env *Env) (Datum, error)
 
-// in is the parser of a type that needs nothing but the text, sure one that cannot fail, bits one of
-// several widths, dated one that depends on a session's settings of dates.
+// in is the parser of a type that needs nothing but the text, sure one that cannot fail, dated one that depends on a session's settings of dates.
 func in[T any](f func(string) (T, error)) parser {
 	return func(_ Type, s string, _ *Env) (Datum, error) { return datum(f(s)) }
 }
@@ -46,8 +45,18 @@ func sure[T any](f func(string) T) func(string) (T, error) {
 	return func(s string) (T, error) { return f(s), nil }
 }
 
-func bits[T any](n int, f func(int, string) (T, error)) parser {
-	return func(_ Type, s string, _ *Env) (Datum, error) { return datum(f(n, s)) }
+func parseInt(bits int) parser {
+	return func(_ Type, s string, _ *Env) (Datum, error) {
+		v, err := number.ParseInt(bits, s)
+		if err != nil {
+			return nil, err
+		}
+		return v, nil
+	}
+}
+
+func parseFloat(bits int) parser {
+	return func(_ Type, s string, _ *Env) (Datum, error) { return datum(number.ParseFloat(bits, s)) }
 }
 
 func dated[T any](f func(string, *datetime.Settings) (T, error)) parser {
@@ -85,8 +94,9 @@ func datum[T any](v T, err error) (Datum, error) {
 // AppendText appends the text form of d, a value of t that is not NULL.
 func AppendText(dst []byte, t Type, d Datum, env *Env) []byte {
 	env = env.orDefault()
-	if text := t.OID.def().text; text != nil && d != nil {
-		return text(dst, t, d, env)
+	def := t.OID.def()
+	if def.text != nil && d != nil {
+		return def.text(dst, t, d, env)
 	}
 	switch v := d.(type) {
 	case nil:
@@ -99,7 +109,7 @@ func AppendText(dst []byte, t Type, d Datum, env *Env) []byte {
 	case string:
 		return append(dst, v...)
 	case float64:
-		return number.AppendFloat(dst, v, 8*t.Form().Width(), env.ExtraFloatDigits)
+		return number.AppendFloat(dst, v, 8*def.form.Width(), env.ExtraFloatDigits)
 	case number.Decimal:
 		return v.AppendText(dst)
 	case []byte:

@@ -7,6 +7,7 @@ import (
 	"github.com/tributarydb/tributary/exec/function/arrayfn"
 	"github.com/tributarydb/tributary/exec/function/jsonfn"
 	"github.com/tributarydb/tributary/exec/function/mathfn"
+	"github.com/tributarydb/tributary/exec/function/netfn"
 	"github.com/tributarydb/tributary/exec/function/setfn"
 	"github.com/tributarydb/tributary/exec/function/sysfn"
 	"github.com/tributarydb/tributary/exec/function/textfn"
@@ -24,6 +25,7 @@ var Scalars = sync.OnceValue(func() function.Table {
 	timefn.Register(t)
 	arrayfn.Register(t)
 	jsonfn.Register(t)
+	netfn.Register(t)
 	sysfn.Register(t)
 	cast.Register(t) // of what is not there yet
 	for id, m := range t {

@@ -18,6 +18,7 @@ import (
 	"github.com/tributarydb/tributary/exec/vector"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/datetime"
+	"github.com/tributarydb/tributary/sql/inet"
 	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
@@ -159,10 +160,6 @@ func addSystem(t function.Table) {
 	})))
 	t.Put("pg_tablespace_location(oid)", fixedAnswer(""))
 	t.Put("pg_jit_available()", fixedAnswer(false))
-	t.Put("host(text)", function.Always(function.Strict1(func(s string) string {
-		s, _, _ = strings.Cut(s, "/")
-		return s
-	})))
 	addAddresses(t)
 	t.Put("pg_reload_conf()", hosted(func(_ *function.Call, h function.Host, _ []types.Datum) (types.Datum, error) {
 		if !h.Catalog().Super(h.Session().User) {
@@ -319,18 +316,18 @@ func roleName(h function.Host, oid types.OID) string {
 	return "unknown (OID=" + strconv.Itoa(int(oid)) + ")"
 }
 
-// addAddresses registers the functions of the connection's two ends. PostgreSQL's return inet; here
-// they return text.
+// addAddresses registers the functions of the connection's two ends.
 func addAddresses(t function.Table) {
 	for _, x := range []struct {
 		name string
 		of   func(*function.Session) string
 	}{{"client", func(s *function.Session) string { return s.Client }}, {"server", func(s *function.Session) string { return s.Server }}} {
 		t.Put("inet_"+x.name+"_addr()", hosted(func(_ *function.Call, h function.Host, _ []types.Datum) (types.Datum, error) {
-			if host, _, err := net.SplitHostPort(x.of(h.Session())); err == nil {
-				return host, nil
+			host, _, err := net.SplitHostPort(x.of(h.Session()))
+			if err != nil {
+				return nil, nil
 			}
-			return nil, nil
+			return inet.Parse(host, false)
 		}))
 		t.Put("inet_"+x.name+"_port()", hosted(func(_ *function.Call, h function.Host, _ []types.Datum) (types.Datum, error) {
 			if _, port, err := net.SplitHostPort(x.of(h.Session())); err == nil {

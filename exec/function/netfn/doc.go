@@ -1,0 +1,2 @@
+// Package netfn implements the functions and operators of network addresses.
+package netfn
