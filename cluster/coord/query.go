@@ -2,8 +2,8 @@ package coord
 
 import (
 	"context"
-	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/tributarydb/tributary/cluster/query"
 	"github.com/tributarydb/tributary/cluster/session"
@@ -135,7 +135,7 @@ func dmlResult(w *write.ModifyTable, cols []plan.Column) (*session.Result, error
 // queryResult returns the result of a query, whose command tag counts the rows.
 func queryResult(cols []plan.Column, rows op.BatchReader) *session.Result {
 	c := &countingReader{BatchReader: rows}
-	return &session.Result{Columns: cols, Rows: c, Tag: func() string { return fmt.Sprintf("SELECT %d", c.n) }}
+	return &session.Result{Columns: cols, Rows: c, Tag: func() string { return "SELECT " + strconv.FormatInt(c.n, 10) }}
 }
 
 // countingReader counts the rows of a reader.

@@ -84,7 +84,7 @@ func TestTrainingUsage(t *testing.T) {
 // same as on one node.
 func TestTrainingOfOneSegment(t *testing.T) {
 	const rows, cols = 12000, 20
-	models := map[string]bool{}
+	models, trips := map[string]bool{}, map[int64]bool{}
 	for _, n := range oneAndThree() {
 		nodes := start(t, n)
 		c := connect(t, nodes[0], "tributary.keep_datasets = off")
@@ -97,6 +97,13 @@ func TestTrainingOfOneSegment(t *testing.T) {
 		if got := figure(t, plan, `Rows moved between nodes: (\d+) bytes`); got != 0 {
 			t.Errorf("%d nodes: %d bytes of rows moved", n, got)
 		}
+		got := figure(t, plan, `Round trips: (\d+) to all nodes, `)
+		if trips[got] = true; got < 4 { // statistics, and three iterations
+			t.Errorf("%d nodes: %d round trips", n, got)
+		}
+		if got := figure(t, plan, `; (\d+) commits of the job`); got < 2 || got > 8 { // its record comes and goes, and has a few phases
+			t.Errorf("%d nodes: %d commits", n, got)
+		}
 		for i := range n {
 			read := figure(t, plan, fmt.Sprintf(`Node n%d: moved \d+, read (\d+),`, i+1))
 			if share := int64(rows * (8*cols + 4) / n); read < share*3/4 || read > share*5/4 {
@@ -105,6 +112,9 @@ func TestTrainingOfOneSegment(t *testing.T) {
 		}
 		c.must("train model m using logistic_regression predict y with (max_iterations = 3) as select * from f")
 		models[strings.Join(c.must("select sha256 from ml.models where name = 'm'"), "")] = true
+	}
+	if len(trips) != 1 {
+		t.Errorf("round trips of one node and three: %v", trips)
 	}
 	if len(models) != 1 {
 		t.Errorf("%d different models", len(models))

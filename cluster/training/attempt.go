@@ -117,7 +117,8 @@ func (d *drive) attemptFrom(ctx context.Context, name string, rescan bool, resum
 			return g.DistributeRescan(ctx)
 		}
 	}
-	res, err := train.Run(ctx, in, g)
+	d.trips.Reducer = g
+	res, err := train.Run(ctx, in, &d.trips)
 	if err != nil {
 		return err
 	}

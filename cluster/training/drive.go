@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/tributarydb/tributary/cluster/query"
+	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/train"
 	"github.com/tributarydb/tributary/planner"
 	"github.com/tributarydb/tributary/planner/expr"
@@ -31,6 +32,23 @@ type drive struct {
 	reading time.Duration // duration of the dataset stage and of distributing the rows
 	planned string        // the dataset stage as it ran, for EXPLAIN
 	members []uint64      // nodes of the workers
+	trips   trips
+}
+
+// trips counts the round trips of a training: the tasks that the driver gave to all workers, one after the other,
+// and how long it waited for their sums.
+type trips struct {
+	train.Reducer
+	n    int
+	took time.Duration
+}
+
+// Reduce implements train.Reducer.
+func (t *trips) Reduce(ctx context.Context, task train.Task) (family.Message, error) {
+	since := time.Now()
+	m, err := t.Reducer.Reduce(ctx, task)
+	t.n, t.took = t.n+1, t.took+time.Since(since)
+	return m, err
 }
 
 // reading is the query of the dataset, optimised for one execution.

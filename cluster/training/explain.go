@@ -58,6 +58,7 @@ func (j *Jobs) Explain(ctx context.Context, r *Request, o query.Explain) (string
 	fmt.Fprintf(&b, "  Rows: %d trained on, %d held out\n  Iterated: %d times, %d evaluations, until %s\n  Loss: %.9g\n", res.Rows, res.Held, res.Iterations, res.Evals,
 		res.Stopped, res.TrainLoss)
 	fmt.Fprintf(&b, "  Time: %.3f ms to read and distribute, %.3f ms to fit, encode and iterate\n", d.reading.Seconds()*1e3, (res.Elapsed-d.reading).Seconds()*1e3)
+	fmt.Fprintf(&b, "  Round trips: %d to all nodes, %.3f ms; %d commits of the job\n", d.trips.n, d.trips.took.Seconds()*1e3, d.rec.commits)
 	d.used(&b)
 	fmt.Fprintf(&b, "%sExecution Time: %.3f ms\n", d.planned, time.Since(now).Seconds()*1e3)
 	return b.String(), nil

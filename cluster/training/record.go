@@ -31,13 +31,15 @@ type jobRecord struct {
 	iter   int
 	resume *catalog.Segment // the last checkpoint
 	saved  int              // its iteration
+	// commits is how many commits of the job's record there were, the first included.
+	commits int
 	// model is the trained model, whose file is protected from the sweep until close.
 	model   *catalog.Segment
 	release func()
 }
 
 func newRecord(j *Jobs, job *catalog.Job, notice func(*pgerr.Error)) *jobRecord {
-	return &jobRecord{j: j, job: job, notice: notice, last: time.Now(), state: job.Phase, rows: job.Rows, iter: job.Iteration, saved: job.Iteration, resume: job.Blob(), release: func() {}}
+	return &jobRecord{j: j, job: job, notice: notice, last: time.Now(), state: job.Phase, rows: job.Rows, iter: job.Iteration, saved: job.Iteration, resume: job.Blob(), release: func() {}, commits: 1}
 }
 
 // putJob commits a new job's record at once, also within a transaction block, so that other sessions
@@ -111,6 +113,7 @@ func (r *jobRecord) update() {
 	r.last = time.Now()
 	p, sent := r.progress(), make(chan int, 1)
 	r.sent = sent
+	r.commits++
 	go func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 		defer cancel()
@@ -147,6 +150,7 @@ func (r *jobRecord) Save(ctx context.Context, iteration int, write func(io.Write
 	}
 	p := r.progress()
 	p.Checkpoint, p.CheckpointFile, p.CheckpointNodes, p.CheckpointSHA, p.CheckpointBytes = ref.Inline, ref.ID, ref.Nodes, ref.SHA256, ref.Bytes
+	r.commits++
 	if err := r.j.cfg.Catalog.Commit(ctx, []catalog.Change{p}); err != nil {
 		return err
 	}
@@ -190,6 +194,7 @@ func (r *jobRecord) drop() {
 func (r *jobRecord) commit(changes ...catalog.Change) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
+	r.commits++
 	if err := r.j.cfg.Catalog.Commit(ctx, changes); err != nil {
 		r.log().Warn("ending a training job", "error", err)
 	}

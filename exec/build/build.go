@@ -2,6 +2,7 @@ package build
 
 import (
 	"context"
+	"slices"
 	"sync/atomic"
 
 	"github.com/tributarydb/tributary/exec/eval"
@@ -71,16 +72,25 @@ func Stage(ctx context.Context, c Config) (*Tree, error) {
 	if hook != nil && hook.Config != nil {
 		hook.Config(&c)
 	}
-	s := &state{Config: c, hook: hook, stats: map[plan.Node]*op.Stats{}, leaf: map[plan.Node]int{}}
-	var all []*op.Stats
+	s := &state{Config: c, hook: hook}
+	n := 0
+	walk(root, 0, func(plan.Node, int) { n++ })
+	all, leaves := make([]op.Stats, n), 0
+	s.stats, s.leaves = make([]*op.Stats, 0, n), make([]int, 0, n)
 	walk(root, 0, func(n plan.Node, depth int) {
-		st := &op.Stats{Node: n, ID: len(all), Depth: depth}
-		all = append(all, st)
-		s.stats[n] = st
+		st := &all[len(s.stats)]
+		st.Node, st.ID, st.Depth = n, len(s.stats), depth
+		s.stats, s.leaves = append(s.stats, st), append(s.leaves, leaves)
 		if isLeaf(n) {
-			s.leaf[n] = len(s.leaf)
+			leaves++
 		}
 	})
+	if len(s.stats) > fewNodes {
+		s.at = make(map[plan.Node]int, len(s.stats))
+		for i, st := range s.stats {
+			s.at[st.Node] = i
+		}
+	}
 	b := &builder{state: s, rt: c.Runtime, buffers: c.Buffers, splits: c.Splits, exchange: c.Exchange}
 	if c.Stage.Single && b.rt.Threads > 1 {
 		one := *b.rt
@@ -92,7 +102,7 @@ func Stage(ctx context.Context, c Config) (*Tree, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Tree{Root: out, Cols: want, Stats: all}, nil
+	return &Tree{Root: out, Cols: want, Stats: s.stats}, nil
 }
 
 // Hook changes what stages are made of, for tests that make operators, sources and system views fail.
@@ -107,10 +117,35 @@ var Hooked atomic.Pointer[Hook]
 // state is shared by the builders of one stage.
 type state struct {
 	Config
-	hook  *Hook // nil: none
-	stats map[plan.Node]*op.Stats
-	leaf  map[plan.Node]int
+	hook   *Hook             // nil: none
+	stats  []*op.Stats       // of the stage's nodes, in the order of walk
+	leaves []int             // by the same place, how many leaves come before
+	at     map[plan.Node]int // the places of many; nil for a few, which are found sooner without
 }
+
+const fewNodes = 16
+
+// place returns the place of a node in stats; -1 for one that the builder has made itself.
+func (s *state) place(n plan.Node) int {
+	if s.at != nil {
+		if i, ok := s.at[n]; ok {
+			return i
+		}
+		return -1
+	}
+	return slices.IndexFunc(s.stats, func(st *op.Stats) bool { return st.Node == n })
+}
+
+// statsOf returns the counters of a node; nil for one that the builder has made itself.
+func (s *state) statsOf(n plan.Node) *op.Stats {
+	if i := s.place(n); i >= 0 {
+		return s.stats[i]
+	}
+	return nil
+}
+
+// leafOf returns the place of a leaf among Leaves.
+func (s *state) leafOf(n plan.Node) int { return s.leaves[s.place(n)] }
 
 // builder builds for a number of threads.
 type builder struct {
@@ -203,7 +238,7 @@ func (b *builder) node(ctx context.Context, n plan.Node, need colSet) (rel, erro
 	if h := b.hook; h != nil && h.Node != nil {
 		r.ops = h.Node(n, r.ops)
 	}
-	if st := b.stats[n]; st != nil {
+	if st := b.statsOf(n); st != nil {
 		r.ops = op.Count(st, r.ops, b.below)
 	}
 	b.below = append(beside, r.ops)

@@ -65,7 +65,7 @@ func (b *builder) join(ctx context.Context, n *plan.Join, need colSet) (rel, err
 			}
 		}
 	}
-	return rel{join.New(b.rt, b.stats[n], c, l.ops, r.ops), cols}, nil
+	return rel{join.New(b.rt, b.statsOf(n), c, l.ops, r.ops), cols}, nil
 }
 
 // within returns the columns of need that n has.

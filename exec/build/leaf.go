@@ -24,7 +24,7 @@ func (b *builder) scan(n *plan.Scan) (rel, error) {
 	open := func(ctx context.Context, sp *op.Split) (op.BatchReader, error) {
 		return b.Tables.Open(ctx, n, sp, b.Env, b.keys[n]) // which joins above add to
 	}
-	return rel{op.NewScan(b.rt, b.stats[n], b.leaf[n], b.splits, open), n.Schema()}, nil
+	return rel{op.NewScan(b.rt, b.statsOf(n), b.leafOf(n), b.splits, open), n.Schema()}, nil
 }
 
 func (b *builder) source(n *plan.Source) (rel, error) {
@@ -34,7 +34,7 @@ func (b *builder) source(n *plan.Source) (rel, error) {
 	open := func(ctx context.Context, sp *op.Split) (op.BatchReader, error) {
 		return b.Sources.Open(ctx, n, sp.Part, sp.Of, b.rt.Pool)
 	}
-	return b.filtered(rel{op.NewScan(b.rt, b.stats[n], b.leaf[n], b.splits, open), n.Schema()}, n.Filter)
+	return b.filtered(rel{op.NewScan(b.rt, b.statsOf(n), b.leafOf(n), b.splits, open), n.Schema()}, n.Filter)
 }
 
 func (b *builder) virtual(n *plan.Virtual) (rel, error) {

@@ -125,7 +125,7 @@ func (b *builder) countSides(ctx context.Context, n *plan.SetOp) (rel, error) {
 	}
 	cols := append(append([]plan.Column(nil), n.Cols...), plan.Column{ID: leftID, Type: types.Int8}, plan.Column{ID: rightID, Type: types.Int8})
 	agg := &plan.Aggregate{Groups: groupAll(n.Cols), Aggs: []plan.AggItem{count(leftID, lCount), count(rightID, rCount)}}
-	ops, err := aggregate.New(b.rt, b.stats[n], agg, nil, cols, b.Env, op.NewAppend(b.rt, inputs))
+	ops, err := aggregate.New(b.rt, b.statsOf(n), agg, nil, cols, b.Env, op.NewAppend(b.rt, inputs))
 	if err != nil {
 		return rel{}, err
 	}
@@ -171,7 +171,7 @@ func (b *builder) recursive(n *plan.RecursiveUnion) (rel, error) {
 		return ops[0], nil
 	}
 	rounds := &replay{rt: &one, splits: b.splits, exchange: b.exchange, read: map[int][]*op.Split{}, bufs: map[plan.StageID]*op.Buffer{}}
-	ops := recursive.New(b.rt, b.stats[n], recursive.Config{Types: typesOf(n.Cols), All: n.All,
+	ops := recursive.New(b.rt, b.statsOf(n), recursive.Config{Types: typesOf(n.Cols), All: n.All,
 		Init:  func(ctx context.Context) (op.Operator, error) { return side(ctx, n.Init, nil, nil) },
 		Step:  func(ctx context.Context, w *op.Buffer) (op.Operator, error) { return side(ctx, n.Step, rounds, w) },
 		Close: rounds.close,

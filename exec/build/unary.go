@@ -136,7 +136,7 @@ func (b *builder) aggregate(ctx context.Context, n *plan.Aggregate, above colSet
 	if err != nil {
 		return rel{}, err
 	}
-	ops, err := aggregate.New(b.rt, b.stats[n], n, read, in.cols, b.Env, in.ops)
+	ops, err := aggregate.New(b.rt, b.statsOf(n), n, read, in.cols, b.Env, in.ops)
 	return rel{ops, cols}, err
 }
 
@@ -174,7 +174,7 @@ func (b *builder) window(ctx context.Context, n *plan.Window, need colSet) (rel,
 	if err != nil {
 		return rel{}, err
 	}
-	ops, err := window.New(b.rt, b.stats[n], n, in.cols, b.Env, in.ops, s, sorted)
+	ops, err := window.New(b.rt, b.statsOf(n), n, in.cols, b.Env, in.ops, s, sorted)
 	cols := append([]plan.Column(nil), in.cols...)
 	for _, it := range n.Items {
 		cols = append(cols, it.Col)
@@ -188,7 +188,7 @@ func (b *builder) sort(ctx context.Context, n *plan.Sort, need colSet) (rel, err
 	if err != nil {
 		return rel{}, err
 	}
-	return b.sorted(b.stats[n], in, o, n.Limit)
+	return b.sorted(b.statsOf(n), in, o, n.Limit)
 }
 
 func (b *builder) sorted(st *op.Stats, in rel, o ordering, limit int64) (rel, error) {
@@ -259,7 +259,7 @@ func (b *builder) distinctOn(ctx context.Context, n *plan.DistinctOn, need colSe
 	if err != nil {
 		return rel{}, err
 	}
-	sorted, err := b.sorted(b.stats[n], in, o, -1)
+	sorted, err := b.sorted(b.statsOf(n), in, o, -1)
 	if err != nil {
 		return rel{}, err
 	}

@@ -39,10 +39,12 @@ func KeyOf(s *plan.Scan, rel *catalog.Relation, env *function.Env) *Key {
 	}
 	c := prune.NewCompiler(s, env)
 	type value struct {
+		num int16
 		of  types.Type
 		val types.Datum
 	}
-	var bound map[int16]value
+	var bound []value
+	find := func(num int16) int { return slices.IndexFunc(bound, func(v value) bool { return v.num == num }) }
 	for _, f := range s.Filter {
 		call, ok := f.(*expr.Call)
 		if !ok || call.Op != "=" || len(call.Args) != 2 {
@@ -57,19 +59,21 @@ func KeyOf(s *plan.Scan, rel *catalog.Relation, env *function.Env) *Key {
 			if !ok || val == nil || !sameValues(from) || prune.KindOf(from) != prune.KindOf(via) || prune.KindOf(via) != prune.KindOf(vt) || !sameValues(vt) {
 				continue
 			}
-			if bound == nil {
-				bound = map[int16]value{}
+			v := value{num, from, val}
+			if k := find(num); k >= 0 {
+				bound[k] = v
+			} else {
+				bound = append(bound, v)
 			}
-			bound[num] = value{from, val}
 		}
 	}
 	for i := range rel.Constraints {
 		k := &rel.Constraints[i]
-		if k.Kind != 'p' && k.Kind != 'u' || slices.ContainsFunc(k.Columns, func(n int16) bool { _, ok := bound[n]; return !ok }) {
+		if k.Kind != 'p' && k.Kind != 'u' || slices.ContainsFunc(k.Columns, func(n int16) bool { return find(n) < 0 }) {
 			continue
 		}
 		key := newKey(rel, k, func(i int) (types.Type, types.Datum) {
-			v := bound[k.Columns[i]]
+			v := bound[find(k.Columns[i])]
 			return v.of, v.val
 		})
 		if key != nil {

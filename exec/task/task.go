@@ -19,7 +19,7 @@ import (
 // Task is a running stage. Next is for one goroutine; the rest for any.
 type Task struct {
 	tree   *build.Tree
-	intact func() error
+	tables op.Tables // nil: the stage reads none
 	stage  *plan.Stage
 	out    chan *batch.Batch // of a root stage; closed when all threads are done
 	done   chan struct{}     // closed when all threads are done
@@ -57,10 +57,7 @@ func Start(ctx context.Context, c build.Config) (*Task, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &Task{tree: tree, stage: c.Stage, done: make(chan struct{}), intact: func() error { return nil }}
-	if c.Tables != nil {
-		t.intact = c.Tables.Intact
-	}
+	t := &Task{tree: tree, stage: c.Stage, done: make(chan struct{}), tables: c.Tables}
 	outs := make([]*outlet, len(tree.Root))
 	if c.Stage.Out == nil {
 		t.out = make(chan *batch.Batch, len(tree.Root))
@@ -185,6 +182,14 @@ func (t *Task) Next(ctx context.Context) (*batch.Batch, error) {
 	}
 	t.some = t.some || err == nil
 	return b, err
+}
+
+// intact returns an error if a file that the task has read was written to meanwhile.
+func (t *Task) intact() error {
+	if t.tables == nil {
+		return nil
+	}
+	return t.tables.Intact()
 }
 
 func (t *Task) next(ctx context.Context) (*batch.Batch, error) {

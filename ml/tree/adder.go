@@ -1,6 +1,10 @@
 package tree
 
-import "github.com/tributarydb/tributary/exec/kernel/hist"
+import (
+	"slices"
+
+	"github.com/tributarydb/tributary/exec/kernel/hist"
+)
 
 // adder divides rows among nodes and adds them to histograms: rows of blocks,
 // and rows that were sent to the root. It is for one goroutine.
@@ -89,8 +93,11 @@ func (a *adder) columns(out []some, cols []int) []some {
 // split divides the rows of a node, keeping their order.
 func (a *adder) split(k *rows, s split, goes *sides) (left, right int) {
 	spans := &k.spans[s.tree]
-	for int(s.left)+1 >= len(*spans) {
-		*spans = append(*spans, span{})
+	if more := int(s.left) + 2 - len(*spans); more > 0 {
+		if len(*spans)+more > cap(*spans) {
+			*spans = slices.Grow(*spans, max(more, len(*spans)))
+		}
+		*spans = append(*spans, make([]span, more)...)
 	}
 	sp := (*spans)[s.node]
 	order := k.order[int(s.tree)*k.n:][:k.n][sp.from:sp.to]

@@ -50,7 +50,11 @@ func (c *chunk) bin(col, row int) int {
 
 func newFlat(m *model) *flat {
 	f := &flat{}
-	w := m.width()
+	w, nodes := m.width(), 0
+	for i := range m.trees {
+		nodes += len(m.trees[i].nodes)
+	}
+	f.nodes = make([]flatNode, 0, nodes)
 	for i := range m.trees {
 		t := &m.trees[i]
 		root := len(f.nodes)

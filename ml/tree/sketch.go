@@ -232,6 +232,9 @@ func (v *values) list() []float64 {
 
 // take adds lane l of a tile to the sample.
 func (s *sample) take(hash uint64, w int64, b *block.Block, tile, l int) {
+	if n := len(s.hash); n == cap(s.hash) {
+		s.room(min(max(2*n, 256), 2*s.size), b.Dense)
+	}
 	s.hash, s.w = append(s.hash, hash), append(s.w, w)
 	for j := range b.Dense {
 		at := (tile*b.Dense+j)*f64.Lanes + l
@@ -244,6 +247,13 @@ func (s *sample) take(hash uint64, w int64, b *block.Block, tile, l int) {
 	if len(s.hash) >= 2*s.size {
 		s.compact(b.Dense)
 	}
+}
+
+// room makes room for n rows. Appending to what has megabytes copies and clears it at every fourth part more.
+func (s *sample) room(n, dense int) {
+	s.hash = slices.Grow(s.hash, n-len(s.hash))
+	s.w = slices.Grow(s.w, n-len(s.w))
+	s.x = slices.Grow(s.x, n*dense-len(s.x))
 }
 
 // compact merges equal rows and keeps the lowest hashes, ascending.
