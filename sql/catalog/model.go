@@ -60,6 +60,26 @@ type ModelVersion struct {
 	// More are the targets beside the first; nil for one from before they were kept, of
 	// numbers all.
 	More []ModelTarget
+	// Snapshot is what was trained on; nil for one from before it was kept.
+	Snapshot *ModelSnapshot
+}
+
+// ModelSnapshot says which rows a model was trained on: those of a state's version, and of the tables as they were
+// then.
+type ModelSnapshot struct {
+	Version uint64
+	At      time.Time
+	Tables  []ModelTable
+}
+
+// ModelTable is a table as it was trained on: what it was called, the version of its last change, its rows,
+// and what is the same wherever the same rows lie in the same segments (Manifest.Digest).
+type ModelTable struct {
+	OID          types.OID
+	Schema, Name string
+	Version      uint64
+	Rows         int64
+	Digest       [32]byte
 }
 
 // ModelTarget is what a model predicts, beside another target.
