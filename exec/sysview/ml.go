@@ -230,6 +230,29 @@ func mlTrainingJobs(v *view, put put) error {
 	return nil
 }
 
+// mlTrainingEvents lists what happened to each training.
+func mlTrainingEvents(v *view, put put) error {
+	for _, j := range v.st.Jobs() {
+		if !v.owns(j.Owner) {
+			continue
+		}
+		for _, m := range j.Marks {
+			var at time.Time
+			if m.Micros != 0 {
+				at = time.UnixMicro(m.Micros)
+			}
+			var node any
+			if n := v.st.Node(m.Node); n != nil {
+				node = n.Name
+			}
+			if err := put(j.OID, j.Model, v.schemaName(j.Schema), at, m.Kind, m.Iteration, node, orNull(m.Bytes)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 // modelRows produces the relations that show a model's contents and what may be trained, which only
 // the packages above know.
 func modelRows(v *view, put put) error {

@@ -74,6 +74,8 @@ const kinds = {
   leaving: 'warn',
   joining: 'live',
   queued: 'warn',
+  'taken over': 'warn',
+  resumed: 'warn',
 }
 // State is a word with its colour and a mark, so that it is told without the colour too.
 export const State = ({ of }) => html`<${Badge} kind=${kinds[String(of ?? '').toLowerCase()] ?? ''}>${of}</>`
@@ -176,6 +178,11 @@ export const Select = ({ name, label, options, first = '' }) => html`<label clas
   <select aria-label=${label} value=${location.value.query[name] ?? first} onChange=${e => set({ [name]: e.target.value === first ? null : e.target.value })}>
     ${options.map(o => (Array.isArray(o) ? html`<option value=${o[0]}>${o[1]}</option>` : html`<option value=${o}>${o}</option>`))}
   </select></label>`
+
+// Value is a field of a value that may be NULL, and empty where it is a text: typing makes it a value, the button NULL or empty.
+export const Value = ({ id, label, note, value, text, onChange, ...rest }) => html`<div class="field"><label for=${id} title=${label}>${label}${note && html` <small>${note}</small>`}</label>
+  <div class="value"><input id=${id} value=${value ?? ''} placeholder=${value === null || !text ? 'NULL' : 'empty'} onInput=${e => onChange(e.target.value === '' && !text ? null : e.target.value)} ...${rest} />
+    ${text && html`<button type="button" class=${'button ' + (value === null ? 'chosen' : 'quiet')} aria-pressed=${value === null} aria-label=${`${label} is NULL`} onClick=${() => onChange(value === null ? '' : null)}>NULL</button>`}</div></div>`
 
 // Tabs: [[key, title]]; which is shown stands in the address.
 export function Tabs({ name = 'tab', tabs, label }) {
