@@ -306,8 +306,8 @@ export function Question() {
   </>`
 }
 
-// Act is a button that runs a statement, after a question if it is one that hurts.
-export function Act({ sql, params, children, title, danger, icon, done, kind = '' }) {
+// Act is a button that runs a statement, after a question if it is one that hurts; where small, an icon only.
+export function Act({ sql, params, children, title, danger, icon, done, small, kind = '' }) {
   const [busy, put] = useState(false)
   const act = async () => {
     if (title && !(await ask({ title, sql, action: children, danger }))) return
@@ -321,5 +321,5 @@ export function Act({ sql, params, children, title, danger, icon, done, kind = '
     }
     put(false)
   }
-  return html`<${Button} icon=${icon} kind=${kind || (danger ? 'danger quiet' : '')} disabled=${busy} onClick=${act}>${children}</>`
+  return html`<${Button} icon=${icon} kind=${kind || (danger ? 'danger quiet' : '')} disabled=${busy} onClick=${act} label=${small ? children : undefined}>${small ? '' : children}</>`
 }

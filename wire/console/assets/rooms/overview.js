@@ -85,11 +85,11 @@ function Nodes({ nodes }) {
             name: '',
             cell: n =>
               n.state === 'draining'
-                ? html`<${Act} sql=${`ALTER NODE ${ident(n.name)} RESUME`} icon="play" title=${`Let ${n.name} hold rows and run statements again?`}>Resume</>`
+                ? html`<${Act} sql=${`ALTER NODE ${ident(n.name)} RESUME`} icon="play" small title=${`Let ${n.name} hold rows and run statements again?`}>Resume</>`
                 : n.state === 'ready' && nodes.length > 1
-                  ? html`<${Act} sql=${`ALTER NODE ${ident(n.name)} DRAIN`} icon="out" danger title=${`Move all that ${n.name} holds to the other nodes, and give it nothing more?`}>Drain</>`
+                  ? html`<${Act} sql=${`ALTER NODE ${ident(n.name)} DRAIN`} icon="out" small danger title=${`Move all that ${n.name} holds to the other nodes, and give it nothing more?`}>Drain</>`
                   : n.state === 'down' && nodes.length > 1
-                    ? html`<${Act} sql=${`ALTER NODE ${ident(n.name)} DECOMMISSION FORCE`} icon="trash" danger title=${`Remove ${n.name} for good? Rows of which it has the only copy are lost.`}>Remove</>`
+                    ? html`<${Act} sql=${`ALTER NODE ${ident(n.name)} DECOMMISSION FORCE`} icon="trash" small danger title=${`Remove ${n.name} for good? Rows of which it has the only copy are lost.`}>Remove</>`
                     : '',
           },
         ]

@@ -1,14 +1,14 @@
 // The trees of a model, one at a time: what each node asks, and how many rows went where.
-import { html, useMemo } from '../../vendor/vendor.js'
+import { html, useEffect, useMemo, useRef } from '../../vendor/vendor.js'
 import { array } from '../../core/api.js'
 import { location, set } from '../../core/router.js'
 import { Answer, Empty, Panel, useQuery } from '../../core/ui.js'
 import { count, number, plural, short } from '../../core/format.js'
 import { at } from './model.js'
 
-const wide = 148,
+const wide = 143,
   high = 92,
-  box = { w: 136, h: 50 }
+  box = { w: 134, h: 50 }
 const fit = (text, n) => (text.length > n ? text.slice(0, n - 1) + '…' : text)
 
 function asked(r) {
@@ -46,9 +46,13 @@ function Tree({ rows, depth, classes }) {
     const i = v.indexOf(Math.max(...v))
     return `${classes[i] ?? i + 1}: ${number(v[i], 3)}`
   }
+  const view = useRef()
+  useEffect(() => {
+    if (nodes.length) view.current.scrollLeft = nodes[0].x * wide + wide / 2 - view.current.clientWidth / 2 // the root in the middle
+  }, [nodes])
   const x = n => n.x * wide + 6,
     y = n => n.level * high + 4
-  return html`<div class="scroll" tabindex="0" role="group" aria-label="The tree"><svg class="tree" width=${width} height=${height} viewBox=${`0 0 ${width} ${height}`} role="img"
+  return html`<div class="scroll" ref=${view} tabindex="0" role="group" aria-label="The tree"><svg class="tree" width=${width} height=${height} viewBox=${`0 0 ${width} ${height}`} role="img"
     aria-label=${`Tree of ${plural(rows.length, 'node')}, drawn to depth ${depth}; its root splits by ${rows[0]?.feature ?? 'nothing'}`}>
     ${nodes.flatMap(n =>
       (n.children ?? []).map((c, i) => {
