@@ -66,8 +66,39 @@ const train = name => `TRAIN OR REPLACE MODEL ${name} USING gradient_boosted_tre
   await page.context().close()
 }
 
+// A parameter is NULL, empty, or what is typed.
+{
+  const page = await open()
+  await statements(page, "SELECT coalesce($1::text, 'none') || '/' || coalesce('[' || $2::text || ']', 'none') AS given")
+  await page.waitForSelector('main td >> text=none/none').catch(() => page.waitForSelector('.grid >> text=none/none'))
+  await page.click('button[aria-label="$2 is NULL"]')
+  await page.fill('#param-0', 'a')
+  await page.click('main button[title="Ctrl+Enter"]')
+  await page.waitForSelector('.grid >> text=a/[]')
+  await page.fill('#param-0', '')
+  await page.click('main button[title="Ctrl+Enter"]')
+  await page.waitForSelector('.grid >> text=/[]')
+  await page.context().close()
+  console.log('parameters are NULL, empty or typed')
+}
+
 // Every room.
-const rooms = ['/', '/sql?run=1&q=SELECT%20*%20FROM%20flights%20LIMIT%20100', '/sql?run=1&view=chart&q=SELECT%20origin,%20count(*)%20FROM%20flights%20GROUP%20BY%201%20LIMIT%2020', '/notebooks', '/data', '/data/public/flights?column=delay', '/data/public/flights?tab=sample',
+{
+  const page = await open()
+  await page.goto(base + '/data/public/flights')
+  await page.click('main button >> text=Analyze')
+  await page.waitForSelector('main td >> text=DFW')
+  await page.goto(base + '/models/public.from_the_console?tab=inside&tree=2&depth=2')
+  await page.waitForSelector('svg.tree rect.cut')
+  check(/Tree of \d+ nodes, drawn to depth 2/.test(await page.getAttribute('svg.tree', 'aria-label')), 'the tree is not drawn')
+  await page.goto(base + '/models/public.from_the_console')
+  await page.waitForSelector('dl.facts a >> text=flights')
+  await page.goto(base + '/trainings/public.from_the_console')
+  await page.waitForSelector('main td >> text=started')
+  await page.context().close()
+  console.log('statistics are kept and shown, a tree is drawn, a model names its tables')
+}
+const rooms = ['/', '/sql?run=1&q=SELECT%20*%20FROM%20flights%20LIMIT%20100', '/sql?run=1&view=chart&q=SELECT%20origin,%20count(*)%20FROM%20flights%20GROUP%20BY%201%20LIMIT%2020', '/notebooks', '/data', '/data/public/flights?column=delay', '/data/public/airports?column=state', '/data/public/flights?tab=sample',
   '/data/public/flights?tab=partitions', '/data/public/flights?tab=uses', '/models', ...['', '?tab=measures', '?tab=inside', '?tab=predict', '?tab=versions'].map(t => '/models/public.from_the_console' + t),
   '/trainings', '/trainings/public.from_the_console', '/statements', '/statements?tab=history', '/statements?tab=kinds', '/tasks', '/logs', '/settings', '/settings?tab=roles&role=tributary']
 for (const [theme, wide] of [['light', true], ['dark', true], ['light', false], ['dark', false]]) {

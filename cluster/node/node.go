@@ -15,8 +15,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"github.com/tributarydb/tributary/cluster/advisory"
 	"github.com/tributarydb/tributary/cluster/coord"
 	"github.com/tributarydb/tributary/cluster/observe"
@@ -237,11 +235,6 @@ func (n *Node) Engine() *coord.Engine { return n.engine }
 // Account opens an account of the node's memory for memory that belongs to no
 // statement.
 func (n *Node) Account(name string) *mem.Account { return n.pool.Account(name, false) }
-
-// Collectors are the metrics that the node itself counts.
-func (n *Node) Collectors() []prometheus.Collector {
-	return []prometheus.Collector{n.observe, &n.traffic}
-}
 
 // Log returns the node's log, of which it keeps the last records.
 func (n *Node) Log() *slog.Logger { return n.o.Log }

@@ -269,24 +269,37 @@ func (h *viewHost) Nodes() []sysview.NodeRow {
 }
 
 // ModelRows implements sysview.Host: ml.weights('model'), ml.algorithms.
-func (h *viewHost) ModelRows(relation string, v *catalog.ModelVersion) ([][]types.Datum, error) {
+func (h *viewHost) ModelRows(relation string, v *catalog.ModelVersion, part int, put func(row []types.Datum) error) error {
+	all := func(rows [][]types.Datum) error {
+		for _, r := range rows {
+			if err := put(r); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
 	if rows, ok := families.Rows(relation); ok {
-		return rows, nil
+		return all(rows)
 	}
 	if v == nil {
-		return nil, pgerr.New(pgerr.InvalidParameterValue, "ml.%s takes the name of a model and, if not its default one, a version", relation).
+		return pgerr.New(pgerr.InvalidParameterValue, "ml.%s takes the name of a model and, if not its default one, a version", relation).
 			WithHint("Write SELECT … FROM ml.%s('model').", relation)
 	}
 	s, release, err := h.n.models.use(h.ctx, v.Algorithm, v)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer release()
 	m := s.Model()
 	if d, ok := m.Predictor.(family.Describer); ok {
 		if rows, ok := d.Describe(relation); ok {
-			return rows, nil
+			return all(rows)
 		}
 	}
-	return nil, pgerr.New(pgerr.WrongObjectType, "a %s model has no %s", m.Algorithm, strings.ReplaceAll(relation, "_", " "))
+	if l, ok := m.Predictor.(family.Lister); ok {
+		if ok, err := l.List(relation, part, put); ok {
+			return err
+		}
+	}
+	return pgerr.New(pgerr.WrongObjectType, "a %s model has no %s", m.Algorithm, strings.ReplaceAll(relation, "_", " "))
 }

@@ -3,6 +3,7 @@ package training
 import (
 	"context"
 	"strings"
+	"time"
 
 	"github.com/tributarydb/tributary/cluster/query"
 	"github.com/tributarydb/tributary/sql/catalog"
@@ -62,7 +63,7 @@ func (j *Jobs) Resume(ctx context.Context, c *query.Context, st *catalog.State, 
 			WithHint("A training that failed or was cancelled can be resumed for a day, once it has made a checkpoint.")
 	}
 	if job.State != catalog.JobRunning {
-		take := &catalog.TakeJob{OID: job.OID, ExpectEpoch: job.Epoch, Coordinator: j.driverFor(), Restart: true}
+		take := &catalog.TakeJob{OID: job.OID, ExpectEpoch: job.Epoch, Coordinator: j.driverFor(), Restart: true, Micros: time.Now().UnixMicro()}
 		if err := j.cfg.Catalog.Commit(ctx, []catalog.Change{take}); err != nil {
 			return nil, nil, err
 		}

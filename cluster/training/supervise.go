@@ -146,7 +146,7 @@ func (j *Jobs) superviseOnce(ctx context.Context, ended map[types.OID]time.Time)
 		case jobCancel:
 			cancel(pgerr.New(pgerr.QueryCanceled, "training of %s was cancelled", job.Model))
 		case jobTake:
-			j.changeJob(ctx, &catalog.TakeJob{OID: job.OID, ExpectEpoch: job.Epoch, Coordinator: j.driverFor()})
+			j.changeJob(ctx, &catalog.TakeJob{OID: job.OID, ExpectEpoch: job.Epoch, Coordinator: j.driverFor(), Micros: v.now.UnixMicro()})
 		case jobDrop:
 			j.changeJob(ctx, &catalog.DropJob{OID: job.OID})
 		}

@@ -1,7 +1,9 @@
 package training
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"time"
 
 	"github.com/tributarydb/tributary/exec/sysview"
@@ -41,6 +43,7 @@ func (j *Jobs) version(ctx context.Context, rec *catalog.Job, old *catalog.Model
 		Rows: res.Rows, Iterations: res.Iterations, TrainLoss: res.TrainLoss, Seconds: res.Elapsed.Seconds(),
 		Statement: s.Text.Text, CreatedAt: time.Now().UTC()}
 	v.Keep(d.rec.model)
+	v.Snapshot = snapshot(rec, d.state)
 	if c := p.Job.Target(); c != nil {
 		v.Target, v.TargetType = p.Job.Targets(), c.Type
 	}
@@ -92,6 +95,17 @@ func (j *Jobs) version(ctx context.Context, rec *catalog.Job, old *catalog.Model
 	}
 	m.Versions, m.Default, m.Last = []catalog.ModelVersion{v}, v.Number, v.Number
 	return &catalog.ChangeModel{Model: m, ExpectVersion: expect}, &v, nil
+}
+
+// snapshot describes the rows that a job read of a state.
+func snapshot(job *catalog.Job, st *catalog.State) *catalog.ModelSnapshot {
+	out := &catalog.ModelSnapshot{Version: cmp.Or(job.ReadVersion, st.Version()), At: job.CreatedAt}
+	for _, oid := range slices.Compact(slices.Sorted(slices.Values(job.Tables))) {
+		if r, m := st.RelationByOID(oid), st.Manifest(oid); r != nil && m != nil {
+			out.Tables = append(out.Tables, catalog.ModelTable{OID: oid, Schema: st.Schema(r.Schema).Name, Name: r.Name, Version: m.Version, Rows: m.Rows(), Digest: m.Digest()})
+		}
+	}
+	return out
 }
 
 func named(ms []family.Metric) (out []catalog.NamedValue) {

@@ -69,7 +69,7 @@ func startServer(ctx context.Context, o node.Options, listenPG, listenHTTP strin
 		return s, nil
 	}
 	// The statements of others and the profiles are for superusers.
-	d := metrics{s.node}
+	d := superusers{s.node}
 	if s.console, err = console.New(console.Options{Dial: s.wire.Dial, Node: s.node.Name(), Version: version, Role: catalog.BootstrapRole, Database: catalog.DatabaseName,
 		Open: func() bool {
 			return len(s.access.Rules()) == 0 && d.n.Catalog().RoleByName(catalog.BootstrapRole).Password == ""
@@ -77,7 +77,7 @@ func startServer(ctx context.Context, o node.Options, listenPG, listenHTTP strin
 		Account: func() pg.Account { return s.node.Account("console") }, Log: o.Log}); err != nil {
 		return nil, err
 	}
-	web := http.Options{Source: d, Console: s.console, Manual: site.Handler(), Log: o.Log, Allow: d.allow, Open: d.open}
+	web := http.Options{Source: s.node, Console: s.console, Manual: site.Handler(), Log: o.Log, Allow: d.allow, Open: d.open}
 	if !insecure && guardListen(listenHTTP, false) != nil {
 		web.Open = nil
 		if s.access.TLS() != nil {

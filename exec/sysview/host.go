@@ -23,8 +23,8 @@ type Host interface {
 	NodeRows(relation string, cols []int16) ([][]types.Datum, error)
 	// ModelRows returns the rows of a relation that looks into a model, such as
 	// ml.weights('m'), or of ml.algorithms and ml.options, in the order of its shape; m is nil
-	// where none was named.
-	ModelRows(relation string, m *catalog.ModelVersion) ([][]types.Datum, error)
+	// where none was named, and part the number of the only part of it that is asked for, or 0.
+	ModelRows(relation string, m *catalog.ModelVersion, part int, put func(row []types.Datum) error) error
 }
 
 // SessionRow is a session, for pg_stat_activity and cluster.sessions.

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/json"
 	"github.com/tributarydb/tributary/sql/number"
@@ -66,6 +67,22 @@ func (v *view) statement(m *catalog.Model, x *catalog.ModelVersion) any {
 	return x.Statement
 }
 
+// snapshot is what a version was trained on as JSON, for the model's owner only, as the statement is.
+func (v *view) snapshot(m *catalog.Model, x *catalog.ModelVersion) any {
+	s := x.Snapshot
+	if s == nil || !v.owns(m.Owner) {
+		return nil
+	}
+	number := func(n int64) json.Value { return json.NumberOf(number.DecimalFromInt64(n, 0)) }
+	tables := []json.Value{}
+	for _, t := range s.Tables {
+		tables = append(tables, json.ObjectOf([]string{"schema", "table", "version", "rows", "digest"}, []json.Value{
+			json.StringOf(t.Schema), json.StringOf(t.Name), number(int64(t.Version)), number(t.Rows), json.StringOf(hex.EncodeToString(t.Digest[:]))}))
+	}
+	return json.ObjectOf([]string{"version", "at", "tables"}, []json.Value{
+		number(int64(s.Version)), json.StringOf(s.At.UTC().Format(time.RFC3339Nano)), json.ArrayOf(tables)}).String()
+}
+
 func mlModels(v *view, put put) error {
 	for _, m := range v.st.Models() {
 		x := m.Find(0)
@@ -74,7 +91,7 @@ func mlModels(v *view, put put) error {
 		}
 		err := put(m.Name, x.Number, x.Algorithm, text(strings.Join(x.Target, ", ")), features(x), x.Rows, x.Iterations, types.FiniteOrNull(x.TrainLoss),
 			metricsJSON(x.Metrics), types.FiniteOrNull(x.Seconds), hex.EncodeToString(x.SHA256[:]), modelBytes(x), v.schemaName(m.Schema), v.roleName(m.Owner),
-			len(m.Versions), optionsJSON(x.Options), v.statement(m, x), x.CreatedAt, x.Task, x.Converged, text(x.Stopped), m.OID, text(v.st.Comment(catalog.Dep{OID: m.OID})))
+			len(m.Versions), optionsJSON(x.Options), v.statement(m, x), x.CreatedAt, x.Task, x.Converged, text(x.Stopped), m.OID, text(v.st.Comment(catalog.Dep{OID: m.OID})), v.snapshot(m, x))
 		if err != nil {
 			return err
 		}
@@ -89,7 +106,7 @@ func mlModelVersions(v *view, put put) error {
 	return v.versions(func(m *catalog.Model, x *catalog.ModelVersion) error {
 		return put(m.Name, x.Number, x.Number == m.Default, x.Algorithm, text(strings.Join(x.Target, ", ")), features(x), x.Rows, x.Iterations,
 			types.FiniteOrNull(x.TrainLoss), metricsJSON(x.Metrics), types.FiniteOrNull(x.Seconds), hex.EncodeToString(x.SHA256[:]), modelBytes(x),
-			v.schemaName(m.Schema), v.roleName(m.Owner), optionsJSON(x.Options), v.statement(m, x), x.CreatedAt, x.Task, x.Converged, text(x.Stopped))
+			v.schemaName(m.Schema), v.roleName(m.Owner), optionsJSON(x.Options), v.statement(m, x), x.CreatedAt, x.Task, x.Converged, text(x.Stopped), v.snapshot(m, x))
 	})
 }
 
@@ -213,6 +230,29 @@ func mlTrainingJobs(v *view, put put) error {
 	return nil
 }
 
+// mlTrainingEvents lists what happened to each training.
+func mlTrainingEvents(v *view, put put) error {
+	for _, j := range v.st.Jobs() {
+		if !v.owns(j.Owner) {
+			continue
+		}
+		for _, m := range j.Marks {
+			var at time.Time
+			if m.Micros != 0 {
+				at = time.UnixMicro(m.Micros)
+			}
+			var node any
+			if n := v.st.Node(m.Node); n != nil {
+				node = n.Name
+			}
+			if err := put(j.OID, j.Model, v.schemaName(j.Schema), at, m.Kind, m.Iteration, node, orNull(m.Bytes)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 // modelRows produces the relations that show a model's contents and what may be trained, which only
 // the packages above know.
 func modelRows(v *view, put put) error {
@@ -223,14 +263,23 @@ func modelRows(v *view, put put) error {
 			return err
 		}
 	}
-	rows, err := v.host.ModelRows(v.shape.name, x)
-	if err != nil {
-		return err
+	part := 0
+	if len(v.args) > 2 {
+		n, _ := v.args[2].(int64)
+		part = int(n)
 	}
-	for _, r := range rows {
-		cells := make([]any, len(r))
+	// The rows are charged while they are made, since a model may be large.
+	var acct *mem.Account
+	if v.env != nil && v.env.Pool != nil {
+		acct = v.env.Pool.Account("ml."+v.shape.name, false)
+		defer acct.Close()
+	}
+	return v.host.ModelRows(v.shape.name, x, part, func(r []types.Datum) error {
+		size := int64(0)
+		cells := make([]any, len(r), len(v.shape.cols))
 		for i, c := range r {
 			cells[i] = c
+			size += 16 + types.DatumBytes(c)
 		}
 		if len(cells) == len(v.shape.cols)-1 { // but for the target, of which there is one
 			var target any
@@ -239,9 +288,11 @@ func modelRows(v *view, put put) error {
 			}
 			cells = append(cells, target)
 		}
-		if err := put(cells...); err != nil {
-			return err
+		if acct != nil {
+			if err := acct.Grow(size); err != nil {
+				return err
+			}
 		}
-	}
-	return nil
+		return put(cells...)
+	})
 }

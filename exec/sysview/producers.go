@@ -107,6 +107,7 @@ func init() {
 		"ml.model_versions":           mlModelVersions,
 		"ml.training_history":         mlTrainingHistory,
 		"ml.training_jobs":            mlTrainingJobs,
+		"ml.training_events":          mlTrainingEvents,
 		"ml.trials":                   mlTrials,
 		"ml.weights":                  modelRows,
 		"ml.feature_importance":       modelRows,
@@ -114,6 +115,7 @@ func init() {
 		"ml.centroids":                modelRows,
 		"ml.components":               modelRows,
 		"ml.explained_variance_ratio": modelRows,
+		"ml.trees":                    modelRows,
 		"ml.algorithms":               modelRows,
 		"ml.options":                  modelRows,
 

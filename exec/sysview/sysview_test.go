@@ -144,11 +144,11 @@ func (fakeHost) NodeRows(relation string, _ []int16) ([][]types.Datum, error) {
 	}
 	return nil, nil
 }
-func (fakeHost) ModelRows(relation string, _ *catalog.ModelVersion) ([][]types.Datum, error) {
+func (fakeHost) ModelRows(relation string, _ *catalog.ModelVersion, _ int, put func([]types.Datum) error) error {
 	if relation == "weights" {
-		return [][]types.Datum{{nil, "x0", 0.5, nil, nil, nil}}, nil
+		return put([]types.Datum{nil, "x0", 0.5, nil, nil, nil})
 	}
-	return nil, nil
+	return nil
 }
 
 var testEnv = &function.Env{Types: &types.Env{ExtraFloatDigits: 1, Settings: datetime.Settings{Now: time.Date(2024, 7, 1, 0, 0, 0, 0, time.UTC)}}}

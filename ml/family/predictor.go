@@ -151,6 +151,13 @@ type Describer interface {
 	Describe(relation string) (rows [][]types.Datum, ok bool)
 }
 
+// Lister is a Predictor with a relation of schema ml that may be long.
+type Lister interface {
+	// List calls put with the rows of a relation, or with those of one part of the model, counted from 1; ok is
+	// false where the model has no such thing. An error is put's.
+	List(relation string, part int, put func(row []types.Datum) error) (ok bool, err error)
+}
+
 // Survivor is a Predictor of survival curves.
 type Survivor interface {
 	// Curves returns times, and by time and row the probability that the event has not

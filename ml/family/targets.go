@@ -424,6 +424,20 @@ func (p *severalPredictor) Scratch() (most int64) {
 	return most
 }
 
+// List implements Lister: the rows of each target's predictor, with the target's name.
+func (p *severalPredictor) List(relation string, part int, put func(row []types.Datum) error) (bool, error) {
+	for i, one := range p.parts {
+		l, can := one.(Lister)
+		if !can {
+			return false, nil
+		}
+		if ok, err := l.List(relation, part, func(r []types.Datum) error { return put(append(r, p.targets[i])) }); !ok || err != nil {
+			return ok, err
+		}
+	}
+	return true, nil
+}
+
 // Describe implements Describer: the rows of each target's predictor, with the target's
 // name.
 func (p *severalPredictor) Describe(relation string) (rows [][]types.Datum, ok bool) {

@@ -18,12 +18,13 @@ type model struct {
 	base    []float64
 	trees   []tree   // by level, children beside each other; leaves alone have values
 	names   []string // of columns
+	fitted  *feature.Fitted
 	flat    *flat
 }
 
 // newModel makes the model of trees over a training's bins.
 func newModel(p *problem, b *bins, base []float64, trees []tree) *model {
-	m := &model{bins: &bins{cols: make([]column, len(b.cols))}, forest: p.forest, classes: p.classes, outputs: p.outputs, base: base, names: p.names}
+	m := &model{bins: &bins{cols: make([]column, len(b.cols))}, forest: p.forest, classes: p.classes, outputs: p.outputs, base: base, names: p.names, fitted: p.fitted}
 	used := make([][]bool, len(b.cols)) // bounds that a split uses; the last for "all values"
 	for i := range trees {
 		for _, n := range trees[i].nodes {
@@ -119,7 +120,7 @@ func (m *model) Encode(e *canon.E) {
 // decodeModel reads what Encode wrote.
 func decodeModel(f *feature.Fitted, forest bool, d *canon.D) (*model, error) {
 	const what = "a model of trees"
-	m := &model{bins: decodeBins(d), forest: forest, classes: len(f.Keys), outputs: 1, base: d.F64s()}
+	m := &model{bins: decodeBins(d), forest: forest, classes: len(f.Keys), outputs: 1, base: d.F64s(), fitted: f}
 	if m.classes > 2 {
 		m.outputs = m.classes
 	}

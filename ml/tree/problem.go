@@ -6,6 +6,7 @@ import (
 
 	"github.com/tributarydb/tributary/ml/canon"
 	"github.com/tributarydb/tributary/ml/family"
+	"github.com/tributarydb/tributary/ml/feature"
 )
 
 // problem is derived from the setup alone, and the same in the driver and all workers.
@@ -23,13 +24,14 @@ type problem struct {
 	weightUnits float64 // of the sketch: weights are counted in units of 1/weightUnits
 	held        bool
 	names       []string // by column: the input column
-	direction   []int8   // by column: the monotone constraint
+	fitted      *feature.Fitted
+	direction   []int8 // by column: the monotone constraint
 }
 
 func newProblem(s *family.Setup, forest bool) *problem {
 	f := s.Fitted
 	p := &problem{params: newParams(s.Options, forest, s.Classes() > 0), seed: mix(s.Seed + 1), dense: f.Dense, codeSlots: f.CodeSlots(), classes: s.Classes(),
-		outputs: 1, channels: 1, together: 1, fewRows: maxTakenRows, held: s.Held > 0}
+		outputs: 1, channels: 1, together: 1, fewRows: maxTakenRows, held: s.Held > 0, fitted: f}
 	_, exp := math.Frexp(s.Weight)
 	p.weightUnits = math.Ldexp(1, 48-exp)
 	if p.classes > 2 {

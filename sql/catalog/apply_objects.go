@@ -229,7 +229,8 @@ func (c *PutJob) apply(e *edit) error {
 		return pgerr.New(pgerr.DuplicateObject, "training job %d already exists", c.Job.OID)
 	}
 	n := *c.Job
-	n.ReadVersion, n.Reads = e.version, nil
+	n.ReadVersion, n.Reads, n.Marks = e.version, nil, nil
+	n.mark(JobMark{Kind: MarkStarted, Micros: n.CreatedAt.UnixMicro()})
 	for _, oid := range n.Tables {
 		if m := e.s.manifests[oid]; m != nil {
 			n.Reads = append(n.Reads, m)
@@ -261,10 +262,13 @@ func (c *TakeJob) apply(e *edit) error {
 	}
 	j.Epoch++
 	j.Coordinator = c.Coordinator
+	m := JobMark{Kind: MarkTaken, Micros: c.Micros}
 	if c.Restart {
+		m.Kind = MarkResumed
 		j.State, j.CancelRequested = JobRunning, false
 		j.Error, j.ErrorCode, j.ErrorDetail, j.ErrorHint, j.ErrorPosition = "", "", "", "", 0
 	}
+	j.mark(m)
 	return nil
 }
 
@@ -278,6 +282,7 @@ func (c *EndJob) apply(e *edit) error {
 	}
 	j.State, j.Number, j.UpdatedAt = c.State, c.Number, time.UnixMicro(c.UpdatedMicros).UTC()
 	j.Error, j.ErrorCode, j.ErrorDetail, j.ErrorHint, j.ErrorPosition = c.Error, c.ErrorCode, c.ErrorDetail, c.ErrorHint, c.ErrorPosition
+	j.mark(JobMark{Kind: string(c.State), Micros: c.UpdatedMicros})
 	if c.State == JobDone || j.Attached || j.Checkpoint == nil && j.CheckpointFile.IsZero() { // nothing can go on from it
 		j.Reads = nil
 	}
@@ -299,6 +304,7 @@ func (c *JobProgress) apply(e *edit) error {
 	}
 	if c.Checkpoint != nil || !c.CheckpointFile.IsZero() {
 		j.Checkpoint, j.CheckpointFile, j.CheckpointNodes, j.CheckpointSHA, j.CheckpointBytes = c.Checkpoint, c.CheckpointFile, c.CheckpointNodes, c.CheckpointSHA, c.CheckpointBytes
+		j.mark(JobMark{Kind: MarkCheckpoint, Micros: c.UpdatedMicros, Bytes: j.Blob().Bytes})
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/tributarydb/tributary/sql/catalog"
@@ -265,6 +266,21 @@ func TestJobs(t *testing.T) {
 	d.do("", &catalog.TakeJob{OID: 20001, ExpectEpoch: 2, Coordinator: 8, Restart: true})
 	if j := d.s.Job(20001); j.State != catalog.JobRunning || j.Error != "" || j.Epoch != 3 || len(j.Reads) != 1 {
 		t.Fatalf("%+v", j)
+	}
+	// What happened to it stays: of checkpoints in a row the last, and of very many takings the newest.
+	d.do("", &catalog.JobProgress{OID: 20001, ExpectEpoch: 3, Iteration: 4, Checkpoint: []byte{1, 2}}, &catalog.JobProgress{OID: 20001, ExpectEpoch: 3, Iteration: 5, Checkpoint: []byte{1, 2, 3}})
+	var kinds []string
+	for _, m := range d.s.Job(20001).Marks {
+		kinds = append(kinds, fmt.Sprint(m.Kind, " ", m.Iteration, " ", m.Node, " ", m.Bytes))
+	}
+	if got := strings.Join(kinds, ", "); got != "started 0 0 0, checkpoint 3 0 1, taken over 3 9 0, failed 3 9 0, resumed 3 8 0, checkpoint 5 8 3" {
+		t.Fatal(got)
+	}
+	for e := uint64(3); e < 300; e++ {
+		d.do("", &catalog.TakeJob{OID: 20001, ExpectEpoch: e, Coordinator: e})
+	}
+	if m := d.s.Job(20001).Marks; len(m) != 100 || m[0].Kind != "started" || m[99].Node != 299 {
+		t.Fatalf("%d marks: %+v", len(m), m)
 	}
 }
 

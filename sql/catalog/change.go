@@ -72,6 +72,7 @@ type (
 		ExpectEpoch uint64
 		Coordinator uint64
 		Restart     bool
+		Micros      int64 // Unix time in µs
 	}
 	// EndJob records how a running job ended, for clients that wait for it.
 	EndJob struct {

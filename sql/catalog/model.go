@@ -3,6 +3,7 @@ package catalog
 import (
 	"encoding/hex"
 	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -60,6 +61,26 @@ type ModelVersion struct {
 	// More are the targets beside the first. nil for a version from before they were recorded, whose targets
 	// are all numbers.
 	More []ModelTarget
+	// Snapshot is what was trained on; nil for one from before it was kept.
+	Snapshot *ModelSnapshot
+}
+
+// ModelSnapshot says which rows a model was trained on: those of a state's version, and of the tables as they were
+// then.
+type ModelSnapshot struct {
+	Version uint64
+	At      time.Time
+	Tables  []ModelTable
+}
+
+// ModelTable is a table as it was trained on: what it was called, the version of its last change, its rows,
+// and what is the same wherever the same rows lie in the same segments (Manifest.Digest).
+type ModelTable struct {
+	OID          types.OID
+	Schema, Name string
+	Version      uint64
+	Rows         int64
+	Digest       [32]byte
 }
 
 // ModelTarget is what a model predicts, beside another target.
@@ -280,6 +301,41 @@ type Job struct {
 	MaxIterations   int   // 0: not known
 	Number          int   // of the model's version, once the job is done
 	CheckpointBytes int64 // the size of CheckpointFile; 0 for one from before sizes were kept
+	// Marks are what happened to the job, oldest first, at most jobMarks.
+	Marks []JobMark
+}
+
+// JobMark is something that happened to a job at an iteration: of several checkpoints in a row the last is kept.
+type JobMark struct {
+	Kind      string // started, checkpoint, taken over, resumed, or the state in which it ended
+	Iteration int
+	Node      uint64 // that drives it from then on
+	Micros    int64  // Unix time in µs; 0 where not known
+	Bytes     int64  // of a checkpoint
+}
+
+// The kinds of mark beside states.
+const (
+	MarkStarted    = "started"
+	MarkCheckpoint = "checkpoint"
+	MarkTaken      = "taken over"
+	MarkResumed    = "resumed"
+)
+
+const jobMarks = 100
+
+// mark adds a mark: the first one stays, and of many others the newest.
+func (j *Job) mark(m JobMark) {
+	m.Iteration, m.Node = j.Iteration, j.Coordinator
+	n := len(j.Marks)
+	switch {
+	case n > 0 && m.Kind == MarkCheckpoint && j.Marks[n-1].Kind == MarkCheckpoint:
+		j.Marks = append(slices.Clone(j.Marks[:n-1]), m)
+	case n == jobMarks:
+		j.Marks = append(append(slices.Clone(j.Marks[:1]), j.Marks[2:]...), m)
+	default:
+		j.Marks = append(slices.Clone(j.Marks), m)
+	}
 }
 
 // Blob returns the blob of the job's checkpoint; nil where there is none.

@@ -159,8 +159,8 @@ func findModel(b *scope.Binder, text string) (*catalog.Model, string) {
 }
 
 // View binds a relation that shows a model's contents, such as ml.weights: its arguments are the
-// model's name and a version, by position or name. It returns the relation's name, the model's OID
-// and the version's number.
+// model's name and a version, by position or name. It returns the relation's name, the model's OID, the version's
+// number, and that of a tree, if only one is asked for.
 func View(sc *scope.Scope, name string, args []ast.Node) (string, []types.Datum, error) {
 	b := sc.Binder
 	full := "ml." + name
@@ -168,7 +168,7 @@ func View(sc *scope.Scope, name string, args []ast.Node) (string, []types.Datum,
 	if err != nil {
 		return "", nil, err
 	}
-	v := m.v
+	v, part := m.v, int64(0)
 	seen := map[string]bool{}
 	for i, a := range args[1:] {
 		par, val := "version", a
@@ -177,7 +177,7 @@ func View(sc *scope.Scope, name string, args []ast.Node) (string, []types.Datum,
 		} else if i > 0 {
 			par = ""
 		}
-		if seen[par] || par != "version" && (par != "original" || name != "weights") {
+		if seen[par] || par != "version" && (par != "original" || name != "weights") && (par != "tree" || name != "trees") {
 			return "", nil, pgerr.New(pgerr.UndefinedFunction, "%s takes the name of a model and, if not its default one, a version", full).
 				WithHint("Write %s('model'), %s('model', 2) or %s('model@2').", full, full, full).At(b.SpotFunc(name).At())
 		}
@@ -202,7 +202,11 @@ func View(sc *scope.Scope, name string, args []ast.Node) (string, []types.Datum,
 		}
 		number, ok := d.(int64)
 		if !ok || number < 1 {
-			return "", nil, pgerr.New(pgerr.DatatypeMismatch, "the argument version of %s is the number of one", full).At(b.PosExpr(val))
+			return "", nil, pgerr.New(pgerr.DatatypeMismatch, "the argument %s of %s is the number of one", par, full).At(b.PosExpr(val))
+		}
+		if par == "tree" {
+			part = number
+			continue
 		}
 		if m.fixed && int64(m.v.Number) != number {
 			return "", nil, pgerr.New(pgerr.InvalidParameterValue, "%s is asked for two versions", full).At(b.PosExpr(val))
@@ -211,5 +215,9 @@ func View(sc *scope.Scope, name string, args []ast.Node) (string, []types.Datum,
 			return "", nil, pgerr.From(err).At(b.PosExpr(val))
 		}
 	}
-	return name, []types.Datum{int64(m.ref.OID), int64(v.Number)}, nil
+	out := []types.Datum{int64(m.ref.OID), int64(v.Number)}
+	if part > 0 {
+		out = append(out, part)
+	}
+	return name, out, nil
 }

@@ -40,7 +40,7 @@ const paths = {
 }
 
 // Chart: x and ys of the same length (null is a gap), lines [{label, kind, colour, dash, fill}]; time: x is seconds since 1970; format and xformat write the axes;
-// zero: the axis goes down to 0.
+// zero: the axis goes down to 0; marks [[x, text]] are lines across.
 export function Chart({
   x,
   ys,
@@ -59,13 +59,14 @@ export function Chart({
   equal,
   sync,
   onSelect,
+  marks,
   legend = true,
 }) {
   const box = useRef(),
     plot = useRef(),
     latest = useRef()
   const [at, put] = useState(null)
-  latest.current = { onSelect }
+  latest.current = { onSelect, marks }
   const shape = JSON.stringify([lines.map(l => [l.label, l.kind, l.dash]), height, xlabel, ylabel, time, log, zero, scheme.value, range, xrange])
   useEffect(() => {
     const el = box.current
@@ -122,6 +123,26 @@ export function Chart({
         cursor: { y: false, points: { size: 6 }, drag: { x: !!onSelect, y: false, setScale: false }, sync: sync ? { key: sync } : undefined },
         legend: { show: false },
         hooks: {
+          draw: [
+            u => {
+              const g = u.ctx
+              for (const [at, text] of latest.current.marks ?? []) {
+                const left = u.valToPos(at, 'x', true)
+                if (left < u.bbox.left || left > u.bbox.left + u.bbox.width) continue
+                g.save()
+                g.strokeStyle = g.fillStyle = colour('warn')
+                g.font = `${11 * devicePixelRatio}px system-ui, sans-serif`
+                g.textAlign = left > u.bbox.left + u.bbox.width * 0.8 ? 'right' : 'left'
+                g.setLineDash([4 * devicePixelRatio, 3 * devicePixelRatio])
+                g.beginPath()
+                g.moveTo(left, u.bbox.top)
+                g.lineTo(left, u.bbox.top + u.bbox.height)
+                g.stroke()
+                g.fillText(` ${text} `, left, u.bbox.top + 11 * devicePixelRatio)
+                g.restore()
+              }
+            },
+          ],
           setCursor: [u => put(u.cursor.idx ?? null)],
           setSelect: [
             u => {
@@ -148,7 +169,7 @@ export function Chart({
   }, [shape])
   useEffect(() => {
     plot.current?.setData([x, ...ys])
-  }, [x, ys])
+  }, [x, ys, JSON.stringify(marks)])
   const i = at ?? x.length - 1
   const show = (v, f) => (v === null || v === undefined ? '–' : f ? f(v) : number(v))
   return html`<div class="chart"><div ref=${box} />${

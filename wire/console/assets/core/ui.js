@@ -74,6 +74,8 @@ const kinds = {
   leaving: 'warn',
   joining: 'live',
   queued: 'warn',
+  'taken over': 'warn',
+  resumed: 'warn',
 }
 // State is a word with its colour and a mark, so that it is told without the colour too.
 export const State = ({ of }) => html`<${Badge} kind=${kinds[String(of ?? '').toLowerCase()] ?? ''}>${of}</>`
@@ -176,6 +178,11 @@ export const Select = ({ name, label, options, first = '' }) => html`<label clas
   <select aria-label=${label} value=${location.value.query[name] ?? first} onChange=${e => set({ [name]: e.target.value === first ? null : e.target.value })}>
     ${options.map(o => (Array.isArray(o) ? html`<option value=${o[0]}>${o[1]}</option>` : html`<option value=${o}>${o}</option>`))}
   </select></label>`
+
+// Value is a field of a value that may be NULL, and empty where it is a text: typing makes it a value, the button NULL or empty.
+export const Value = ({ id, label, note, value, text, onChange, ...rest }) => html`<div class="field"><label for=${id} title=${label}>${label}${note && html` <small>${note}</small>`}</label>
+  <div class="value"><input id=${id} value=${value ?? ''} placeholder=${value === null || !text ? 'NULL' : 'empty'} onInput=${e => onChange(e.target.value === '' && !text ? null : e.target.value)} ...${rest} />
+    ${text && html`<button type="button" class=${'button ' + (value === null ? 'chosen' : 'quiet')} aria-pressed=${value === null} aria-label=${`${label} is NULL`} onClick=${() => onChange(value === null ? '' : null)}>NULL</button>`}</div></div>`
 
 // Tabs: [[key, title]]; which is shown stands in the address.
 export function Tabs({ name = 'tab', tabs, label }) {
@@ -299,8 +306,8 @@ export function Question() {
   </>`
 }
 
-// Act is a button that runs a statement, after a question if it is one that hurts.
-export function Act({ sql, params, children, title, danger, icon, done, kind = '' }) {
+// Act is a button that runs a statement, after a question if it is one that hurts; where small, an icon only.
+export function Act({ sql, params, children, title, danger, icon, done, small, kind = '' }) {
   const [busy, put] = useState(false)
   const act = async () => {
     if (title && !(await ask({ title, sql, action: children, danger }))) return
@@ -314,5 +321,5 @@ export function Act({ sql, params, children, title, danger, icon, done, kind = '
     }
     put(false)
   }
-  return html`<${Button} icon=${icon} kind=${kind || (danger ? 'danger quiet' : '')} disabled=${busy} onClick=${act}>${children}</>`
+  return html`<${Button} icon=${icon} kind=${kind || (danger ? 'danger quiet' : '')} disabled=${busy} onClick=${act} label=${small ? children : undefined}>${small ? '' : children}</>`
 }

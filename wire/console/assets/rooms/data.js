@@ -58,12 +58,29 @@ WHERE n.nspname = $1 AND c.relname = $2 AND a.attnum > 0 AND NOT a.attisdropped 
 
 const distinct = (c, rows) => (c.n_distinct === null ? null : c.n_distinct < 0 ? Math.round(-c.n_distinct * rows) : +c.n_distinct)
 
-// A histogram whose bars have equal numbers of rows: dense where bounds lie close.
-function Bounds({ bounds, type, name }) {
-  const xs = bounds.map(b => (isTime(type) ? date(b) / 1000 : +b))
-  const y = xs.slice(1).map((x, i) => 1 / Math.max(1e-12, x - xs[i]) / (xs.length - 1)),
-    top = Math.max(...y)
-  return html`<${Chart} x=${xs} ys=${[[...y.map(v => v / top), 0]]} lines=${[{ label: 'density', kind: 'step', fill: true }]} zero time=${isTime(type)} xlabel=${name} height=${170} legend=${false} label=${`Histogram of ${name}, by its statistics`} />`
+const bars = 40
+
+// kept makes a histogram of what ANALYZE kept: the common values where they are, and the other rows spread between the bounds, of which
+// each two have as many rows between them.
+function kept(c, vals, freqs, bounds, numeric) {
+  if (!vals.length && bounds.length < 2) return null
+  const xs = vals.map(numeric),
+    bs = bounds.map(numeric),
+    all = [...xs, ...bs].filter(Number.isFinite)
+  if (!all.length) return null
+  const lo = Math.min(...all),
+    w = (Math.max(...all) - lo) / bars || 1,
+    y = Array(bars).fill(0),
+    bin = x => Math.min(bars - 1, Math.floor((x - lo) / w))
+  xs.forEach((x, i) => Number.isFinite(x) && (y[bin(x)] += freqs[i]))
+  const each = Math.max(0, 1 - c.null_frac - freqs.reduce((a, b) => a + b, 0)) / Math.max(1, bs.length - 1)
+  for (let i = 1; i < bs.length; i++) {
+    const [a, b] = [bs[i - 1], bs[i]]
+    if (!Number.isFinite(b - a)) continue
+    if (bin(a) === bin(b)) y[bin(a)] += each
+    else for (let k = bin(a); k <= bin(b); k++) y[k] += (each * (Math.min(b, lo + (k + 1) * w) - Math.max(a, lo + k * w))) / (b - a)
+  }
+  return { x: y.map((_, i) => lo + i * w), y, w }
 }
 
 // What is in a column: of the statistics that are kept, or of rows that are read when asked.
@@ -75,29 +92,34 @@ function Column({ schema, table, c }) {
     freqs = array(c.freqs).map(Number),
     bounds = array(c.bounds)
   const numbers = wide ? 'v::float8' : 'extract(epoch FROM v)::float8'
+  const stored = useMemo(
+    () => ((wide || time) && kept(c, vals, freqs, bounds, b => (time ? date(b.length === 10 ? b + ' 00:00:00' : b) / 1000 : +b))) || null,
+    [c],
+  )
   const h = useQuery(
-    (wide || time) && bounds.length < 3
+    (wide || time) && !stored
       ? `WITH b AS (SELECT min(${numbers}) AS lo, max(${numbers}) AS hi FROM ${from})
-SELECT least(39, floor(40 * (${numbers} - lo) / nullif(hi - lo, 0)))::int AS bin, min(lo) AS lo, max(hi) AS hi, count(*) AS n FROM ${from}, b WHERE v IS NOT NULL GROUP BY 1 ORDER BY 1`
+SELECT least(${bars - 1}, floor(${bars} * (${numbers} - lo) / nullif(hi - lo, 0)))::int AS bin, min(lo) AS lo, max(hi) AS hi, count(*) AS n FROM ${from}, b WHERE v IS NOT NULL GROUP BY 1 ORDER BY 1`
       : null,
   )
   const f = useQuery(
     vals.length ? null : `SELECT v::text AS v, count(*) AS n, sum(count(*)) OVER () AS total FROM ${from} GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT 15`,
   )
   const drawn = useMemo(() => {
+    if (stored) return stored
     if (!h.rows?.length || h.rows[0].bin === null) return null
     const lo = +h.rows[0].lo,
-      w = (h.rows[0].hi - lo) / 40,
-      y = Array(40).fill(0)
+      w = (h.rows[0].hi - lo) / bars,
+      y = Array(bars).fill(0)
     for (const r of h.rows) y[+r.bin] = +r.n
     return { x: y.map((_, i) => lo + i * w), y, w }
-  }, [h.rows])
+  }, [h.rows, stored])
   return html`<div class="columns inner"><div><h3>Commonest values</h3>${
     vals.length
       ? html`<${Bars} items=${vals.map((v, i) => [v ?? 'NULL', freqs[i]])} most=${15} format=${v => percent(v, 1)} label="Commonest values" />`
       : html`<${Answer} of=${f}>${rows => html`<${Bars} items=${rows.map(r => [r.v ?? 'NULL', r.n / r.total])} most=${15} format=${v => percent(v, 1)} label="Commonest values" /><p class="soft">Of ${plural(rows[0]?.total ?? 0, 'row')}.</p>`}</>`
   }</div>
-    ${(wide || time) && html`<div><h3>Histogram</h3>${bounds.length > 2 ? html`<${Bounds} bounds=${bounds} type=${c.type} name=${c.name} />` : html`<${ErrorBox} error=${h.error} />${drawn && html`<${Chart} x=${drawn.x} ys=${[drawn.y]} lines=${[{ label: 'rows', kind: 'histogram' }]} zero time=${time} xlabel=${c.name} ylabel="rows" height=${200} xrange=${(_, lo, hi) => [lo, hi + drawn.w]} label=${`Histogram of ${c.name}`} />`}`}</div>`}</div>`
+    ${(wide || time) && html`<div><h3>Histogram</h3><${ErrorBox} error=${h.error} />${drawn && html`<${Chart} x=${drawn.x} ys=${[drawn.y]} lines=${[{ label: stored ? 'share of rows' : 'rows', kind: 'histogram' }]} zero time=${time} xlabel=${c.name} ylabel=${stored ? 'share' : 'rows'} format=${stored ? v => percent(v, 1) : undefined} height=${200} xrange=${(_, lo, hi) => [lo, hi + drawn.w]} label=${`Histogram of ${c.name}`} />`}</div>`}</div>`
 }
 
 function Columns({ schema, table, rows }) {

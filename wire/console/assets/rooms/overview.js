@@ -1,10 +1,10 @@
 // What the cluster is, how it is, and what has happened.
 import { html, useEffect, useMemo, useState } from '../vendor/vendor.js'
-import { own, records, run } from '../core/api.js'
+import { ident, own, records, run } from '../core/api.js'
 import { useLive } from '../core/live.js'
 import { location, set } from '../core/router.js'
 import { Chart } from '../core/chart.js'
-import { Answer, Badge, Button, Empty, ErrorBox, Head, Meter, Panel, Stat, State, Table, useQuery } from '../core/ui.js'
+import { Act, Answer, Badge, Button, Empty, ErrorBox, Head, Meter, Panel, Stat, State, Table, useQuery } from '../core/ui.js'
 import { ago, bytes, count, date, duration, percent, plural, short, since, when } from '../core/format.js'
 
 const sum = (rows, key) => rows.reduce((n, r) => n + +(r[key] ?? 0), 0)
@@ -40,6 +40,7 @@ const memory = n =>
 const disk = n => (n.disk_free === null ? '' : html`${bytes(n.disk_free)} <small>free</small>`)
 
 function Nodes({ nodes }) {
+  const may = useQuery('SELECT rolsuper FROM pg_roles WHERE rolname = current_user').rows?.[0]?.rolsuper === 't'
   const zones = nodes.some(n => n.zone),
     seen = key => nodes.some(n => n[key] !== undefined && n[key] !== null)
   const columns = [
@@ -77,6 +78,22 @@ function Nodes({ nodes }) {
               ? percent(n.scrub_progress)
               : 'not yet',
     },
+    ...(may
+      ? [
+          {
+            key: '',
+            name: '',
+            cell: n =>
+              n.state === 'draining'
+                ? html`<${Act} sql=${`ALTER NODE ${ident(n.name)} RESUME`} icon="play" small title=${`Let ${n.name} hold rows and run statements again?`}>Resume</>`
+                : n.state === 'ready' && nodes.length > 1
+                  ? html`<${Act} sql=${`ALTER NODE ${ident(n.name)} DRAIN`} icon="out" small danger title=${`Move all that ${n.name} holds to the other nodes, and give it nothing more?`}>Drain</>`
+                  : n.state === 'down' && nodes.length > 1
+                    ? html`<${Act} sql=${`ALTER NODE ${ident(n.name)} DECOMMISSION FORCE`} icon="trash" small danger title=${`Remove ${n.name} for good? Rows of which it has the only copy are lost.`}>Remove</>`
+                    : '',
+          },
+        ]
+      : []),
     { key: 'address', name: 'Address', cell: n => html`<span class="soft mono">${n.pg_address}</span>` },
   ]
   return html`<${Panel} title="Nodes" class="flush"><${Table} label="Nodes" id="nodes" columns=${columns} rows=${nodes} rowClass=${n => (n.state === 'down' ? 'gone' : '')} /></>`

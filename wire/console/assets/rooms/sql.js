@@ -4,7 +4,7 @@ import { run as runNow, select } from '../core/api.js'
 import { location, set } from '../core/router.js'
 import { Editor, forgetCatalog } from '../core/editor.js'
 import { Result, useRun } from '../core/result.js'
-import { Button, Dialog, ErrorBox, Head, Panel, ask, toast, useQuery } from '../core/ui.js'
+import { Button, Dialog, ErrorBox, Head, Panel, ask, toast, useQuery, Value } from '../core/ui.js'
 import { ago, duration, plural } from '../core/format.js'
 
 const past = { key: 'sql-history', most: 200 }
@@ -50,8 +50,8 @@ function Params({ n, values, put }) {
     n > 0 &&
     html`<div class="fields">${Array.from(
       { length: n },
-      (_, i) => html`<label class="field"><span>$${i + 1}</span>
-    <input placeholder="NULL" value=${values[i] ?? ''} onInput=${e => put(values.length > n ? values : Object.assign([...values], { [i]: e.target.value === '' ? null : e.target.value }))} /></label>`,
+      (_, i) =>
+        html`<${Value} id=${'param-' + i} label=${'$' + (i + 1)} text value=${values[i] ?? null} onChange=${v => put(Array.from({ length: n }, (_, k) => (k === i ? v : (values[k] ?? null))))} />`,
     )}</div>`
   )
 }

@@ -6,7 +6,7 @@ import { address, location, set } from '../core/router.js'
 import { Chart } from '../core/chart.js'
 import { Act, Answer, Button, Empty, ErrorBox, Head, Meter, Panel, Search, Select, Stat, State, Statement, Table, matches } from '../core/ui.js'
 import { Train } from './train.js'
-import { count, duration, interval, number, short, when } from '../core/format.js'
+import { bytes, count, duration, interval, number, short, when } from '../core/format.js'
 
 const running = j => !['done', 'failed', 'cancelled'].includes(j.state)
 const full = j => `${j.schema}.${j.model}`
@@ -30,7 +30,7 @@ function Progress({ job, note }) {
 }
 
 // Curve of one version's losses; with several versions of one model each is a line.
-export function Curve({ rows, version, log, height = 260 }) {
+export function Curve({ rows, version, log, marks, height = 260 }) {
   const drawn = useMemo(() => {
     const list = rows.filter(r => !version || r.version === version)
     const val = list.some(r => r.validation_loss !== null)
@@ -44,7 +44,7 @@ export function Curve({ rows, version, log, height = 260 }) {
     }
   }, [rows, version])
   if (!drawn.x.length) return html`<${Empty}>No iteration has ended yet.</>`
-  return html`<${Chart} ...${drawn} height=${height} xlabel="iteration" ylabel="loss" log=${log && drawn.ys.every(y => y.every(v => v === null || v > 0))} format=${v => number(v, 4)} xformat=${v => String(Math.round(v * 10) / 10)} label="Loss by iteration" />`
+  return html`<${Chart} ...${drawn} marks=${marks} height=${height} xlabel="iteration" ylabel="loss" log=${log && drawn.ys.every(y => y.every(v => v === null || v > 0))} format=${v => number(v, 4)} xformat=${v => String(Math.round(v * 10) / 10)} label="Loss by iteration" />`
 }
 
 function Live({ job }) {
@@ -114,10 +114,13 @@ const took = j => {
 
 function One({ name }) {
   const t = useLive('jobs'),
-    c = useLive('curve', name)
+    c = useLive('curve', name),
+    e = useLive('training_events', name)
   const q = location.value.query
   const jobs = t?.rows?.filter(j => full(j) === name) ?? []
   const job = jobs.find(j => j.job === q.job) ?? jobs[0]
+  const events = e?.rows?.filter(r => r.job === job?.job) ?? []
+  const marks = events.filter(r => /taken|resumed/.test(r.kind)).map(r => [+r.iteration, `${r.kind}, ${r.node ?? 'a node'}`])
   const versions = [...new Set(c?.rows?.map(r => r.version) ?? [])]
   const version = q.version ?? versions[versions.length - 1]
   const curve = c?.rows?.filter(r => r.version === version) ?? []
@@ -134,8 +137,18 @@ function One({ name }) {
     <${Panel} title="Loss" tools=${html`
       ${versions.length > 1 && html`<label class="select"><span>Version</span><select value=${version} onChange=${e => set({ version: e.target.value })}>${versions.map(v => html`<option value=${v}>${v}</option>`)}</select></label>`}
       <${Button} kind=${q.log ? 'chosen' : 'quiet'} aria-pressed=${!!q.log} onClick=${() => set({ log: q.log ? null : 1 })}>Logarithmic</>`}>
-      <${Answer} of=${c} empty=${html`<${Empty}>No iteration has ended yet.</>`}>${rows => html`<${Curve} rows=${rows} version=${version} log=${!!q.log} height=${320} key=${version} />
+      <${Answer} of=${c} empty=${html`<${Empty}>No iteration has ended yet.</>`}>${rows => html`<${Curve} rows=${rows} version=${version} log=${!!q.log} marks=${version === versions[versions.length - 1] ? marks : null} height=${320} key=${version} />
         ${best && html`<p class="soft">The validation loss is least at iteration ${best.iteration}: ${number(best.validation_loss, 6)}.</p>`}`}</></>
+    ${
+      events.length > 0 &&
+      html`<${Panel} class="flush" title="What happened"><${Table} label="What happened" rows=${events} columns=${[
+        { key: 'at', name: 'When', cell: r => html`<span class="nowrap">${when(r.at)}</span>` },
+        { key: 'kind', name: 'What', cell: r => html`<${State} of=${r.kind} />` },
+        { key: 'iteration', name: 'Iteration', number: true, cell: r => count(r.iteration) },
+        { key: 'node', name: 'Driven by' },
+        { key: 'bytes', name: 'Checkpoint', number: true, cell: r => bytes(r.bytes) },
+      ]} /></>`
+    }
     ${job && html`<${Panel} title="Statement"><${Statement} sql=${job.statement} /></>`}
     ${
       jobs.length > 1 &&

@@ -8,6 +8,7 @@ import { colour, scheme } from '../../core/theme.js'
 import { count, number, percent } from '../../core/format.js'
 import { at } from './model.js'
 import { RowsField, useRows } from './measures.js'
+import { Trees } from './trees.js'
 
 const trees = a => /trees|forest/.test(a)
 const linear = a => /linear|logistic|ridge|lasso|elastic|huber|quantile|poisson|gamma|tweedie|svm|time_to_event/.test(a)
@@ -189,6 +190,6 @@ export function Inside({ s }) {
   const any = weights || trees(a) || explains || /kmeans|pca|svd/.test(a)
   return html`${(trees(a) || weights) && a !== 'time_to_event' && html`<${Importance} s=${s} />`}
     ${explains && (rows ? html`<${Shap} s=${s} rows=${rows} />` : html`<${RowsField} s=${s} />`)}
-    ${weights && html`<${Weights} s=${s} />`}${a === 'kmeans' && html`<${Centroids} s=${s} rows=${rows} />`}${/^(pca|svd)$/.test(a) && html`<${Components} s=${s} />`}
+    ${trees(a) && html`<${Trees} s=${s} />`}${weights && html`<${Weights} s=${s} />`}${a === 'kmeans' && html`<${Centroids} s=${s} rows=${rows} />`}${/^(pca|svd)$/.test(a) && html`<${Components} s=${s} />`}
     ${!any && html`<${Panel}><${Empty}>Nothing inside of a model of this algorithm is shown by a relation.</></>`}`
 }

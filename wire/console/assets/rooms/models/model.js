@@ -39,7 +39,7 @@ export function useModel(name, version) {
       )
       const m = versions.find(v => v.version === version) ?? versions.find(v => v.is_default === 't') ?? versions[versions.length - 1]
       if (!m) return { versions }
-      for (const v of versions) Object.assign(v, { metrics: json(v.metrics), options: json(v.options), features: array(v.features) })
+      for (const v of versions) Object.assign(v, { metrics: json(v.metrics), options: json(v.options), snapshot: json(v.snapshot, null), features: array(v.features) })
       const rows = records(
         await run(own(`SELECT property, value FROM ml.describe_model(${literal(sqlName(m))}, ${m.version})`), null, { signal: abort.signal }),
       )

@@ -4,7 +4,7 @@ import { useLive } from '../../core/live.js'
 import { address, go, location, set } from '../../core/router.js'
 import { Act, Badge, Empty, ErrorBox, Head, Loading, Panel, Stat, Statement, Table, Tabs, tab } from '../../core/ui.js'
 import { Chart } from '../../core/chart.js'
-import { bytes, count, duration, number, when } from '../../core/format.js'
+import { bytes, count, duration, number, plural, when } from '../../core/format.js'
 import { Curve } from '../trainings.js'
 import { called, full, metric, smallerIsBetter, sqlName, useModel } from './model.js'
 import { Measures } from './measures.js'
@@ -33,7 +33,14 @@ function About({ s }) {
         ${m.target && html`<dt>Target</dt><dd>${s.about.target}</dd>`}${s.classes.length > 0 && html`<dt>Classes</dt><dd>${s.about.classes}</dd>`}
         <dt>Rows</dt><dd>${count(m.rows)}</dd><dt>Iterations</dt><dd>${count(m.iterations)}${m.stopped ? html` <span class="soft">ended by ${m.stopped}</span>` : ''}</dd>
         <dt>Trained</dt><dd>${when(m.created_at)} <span class="soft">in ${duration(m.seconds)}, by ${m.owner}</span></dd><dt>Size</dt><dd>${bytes(m.bytes)}</dd>
-        ${m.snapshot && html`<dt>Snapshot</dt><dd class="mono">${m.snapshot}</dd>`}<dt>Hash</dt><dd class="mono hash">${m.sha256}</dd>
+        ${m.snapshot && html`<dt>Trained on</dt><dd>${
+          m.snapshot.tables.length
+            ? m.snapshot.tables.map(
+                t =>
+                  html`<div><a href=${address('data', t.schema, t.table)}>${t.schema === 'public' ? t.table : `${t.schema}.${t.table}`}</a>, ${plural(t.rows, 'row')} <span class="soft" title=${t.digest}>of version ${t.version}, ${t.digest.slice(0, 12)}</span></div>`,
+              )
+            : 'rows of no table'
+        }<div class="soft">as of ${when(m.snapshot.at)}, version ${m.snapshot.version} of the database</div></dd>`}<dt>Hash</dt><dd class="mono hash">${m.sha256}</dd>
         ${Object.entries(m.options).length > 0 && html`<dt>Options</dt><dd class="mono">${Object.entries(m.options).map(([k, v]) => html`<div>${k} = ${String(v)}</div>`)}</dd>`}
       </dl></></div>
     <${Panel} title="Features"><p class="features">${s.features.map(([n, t]) => html`<span>${n} <small>${t}</small></span> `)}</p></>

@@ -2,13 +2,16 @@
 import { html, useEffect, useState } from '../../vendor/vendor.js'
 import { ident, literal, run, select } from '../../core/api.js'
 import { location, set } from '../../core/router.js'
-import { Button, Copy, Empty, ErrorBox, Panel, Stat, Statement } from '../../core/ui.js'
+import { Button, Copy, Empty, ErrorBox, Panel, Stat, Statement, Value } from '../../core/ui.js'
 import { Bars } from '../../core/chart.js'
 import { duration, isNumber, number } from '../../core/format.js'
 import { at, sqlName } from './model.js'
 
+// Only a text may be empty.
+const isText = type => /^(text|character|varchar|bpchar|name)/.test(type)
+const absent = (v, type) => v === undefined || v === null || (v === '' && !isText(type))
 const value = (text, type) =>
-  text === undefined || text === null || text === ''
+  absent(text, type)
     ? `NULL::${type}`
     : isNumber(type) && Number.isFinite(+text)
       ? String(text) + (/^-?\d+$/.test(text) && /double|real|numeric/.test(type) ? `::${type}` : '')
@@ -27,7 +30,7 @@ const python = (s, given) => `import psycopg
 with psycopg.connect("${dsn()}") as db:
     row = db.execute("""
         SELECT predict(${at(s.m)}, ${s.features.map(([n, t]) => `${ident(n)} => %(${n})s::${t}`).join(', ')})
-    """, {${s.features.map(([n, t]) => `${JSON.stringify(n)}: ${given[n] === undefined || given[n] === null || given[n] === '' ? 'None' : isNumber(t) ? given[n] : JSON.stringify(given[n])}`).join(', ')}}).fetchone()
+    """, {${s.features.map(([n, t]) => `${JSON.stringify(n)}: ${absent(given[n], t) ? 'None' : isNumber(t) ? given[n] : JSON.stringify(given[n])}`).join(', ')}}).fetchone()
     print(row[0])
 `
 const goType = t => (isNumber(t) ? (/int/.test(t) ? 'int64' : 'float64') : t === 'boolean' ? 'bool' : 'string')
@@ -38,7 +41,7 @@ if err != nil {
 defer db.Close(ctx)
 var prediction string
 err = db.QueryRow(ctx, \`SELECT predict(${at(s.m)}, ${s.features.map(([n, t], i) => `${ident(n)} => $${i + 1}::${t}`).join(', ')})::text\`,
-	${s.features.map(([n, t]) => (given[n] === undefined || given[n] === null || given[n] === '' ? 'nil' : goType(t) === 'string' ? JSON.stringify(given[n]) : goType(t) === 'bool' ? String(given[n][0] === 't') : given[n])).join(', ')},
+	${s.features.map(([n, t]) => (absent(given[n], t) ? 'nil' : goType(t) === 'string' ? JSON.stringify(given[n]) : goType(t) === 'bool' ? String(given[n][0] === 't') : given[n])).join(', ')},
 ).Scan(&prediction)
 `
 const dsn = () => `postgres://${window.location.hostname}:5432/tributary`
@@ -87,12 +90,10 @@ export function Predict({ s }) {
   const programs = { SQL: sql, Python: python(s, given), Go: golang(s, given) }
   return html`<div class="columns">
     <${Panel} title="One row"><form onSubmit=${submit}><div class="fields">${s.features.map(
-      ([n, t]) => html`<label class="field" key=${n}><span title=${`${n} ${t}`}>${n} <small>${t}</small></span>
-        ${
-          t === 'boolean'
-            ? html`<select value=${given[n] ?? ''} onChange=${e => put({ ...given, [n]: e.target.value })}><option value="">NULL</option><option value="t">true</option><option value="f">false</option></select>`
-            : html`<input name=${n} value=${given[n] ?? ''} placeholder="NULL" inputmode=${isNumber(t) ? 'decimal' : null} onInput=${e => put({ ...given, [n]: e.target.value })} />`
-        }</label>`,
+      ([n, t]) =>
+        t === 'boolean'
+          ? html`<label class="field" key=${n}><span title=${`${n} ${t}`}>${n} <small>${t}</small></span><select value=${given[n] ?? ''} onChange=${e => put({ ...given, [n]: e.target.value })}><option value="">NULL</option><option value="t">true</option><option value="f">false</option></select></label>`
+          : html`<${Value} key=${n} id=${'feature-' + n} name=${n} label=${n} note=${t} text=${isText(t)} value=${given[n] ?? null} inputmode=${isNumber(t) ? 'decimal' : null} onChange=${v => put({ ...given, [n]: v })} />`,
     )}</div>
       <${Button} kind="primary" type="submit">Predict</></form></>
     <${Panel} title="Prediction"><${ErrorBox} error=${error} />
