@@ -120,6 +120,8 @@ func mayFile(x *write.Execution, st *catalog.State) error {
 // decoding returns rows decoded from bytes. It must be closed.
 type decoding interface {
 	Next() (*batch.Batch, error) // io.EOF at the end
+	// Context adds to an error of a row of the last batch where that is.
+	Context(err error, row int) error
 	Close()
 }
 
@@ -153,7 +155,7 @@ func copyFrom(x *write.Execution, st *catalog.State, n *ast.CopyStmt, opts copyf
 	load := func(dec decoding, err error) error {
 		if err == nil {
 			defer dec.Close()
-			rows, err = r.Load(rel, cols, dec.Next)
+			rows, err = r.Load(rel, cols, dec)
 		}
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/lex"
+	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
 // loader completes the rows of a COPY: defaults for the columns that were not
@@ -134,9 +135,16 @@ func (l *loader) readable(b *batch.Batch) *batch.Batch {
 	return batch.New(cols, b.N)
 }
 
-// Load writes rows of some of a table's columns into it, as next gives them to io.EOF:
-// as INSERT would, with defaults for the other columns.
-func (r *Executor) Load(rel *catalog.Relation, cols []catalog.Column, next func() (*batch.Batch, error)) (rows int64, err error) {
+// Rows are what Load writes.
+type Rows interface {
+	Next() (*batch.Batch, error) // io.EOF at the end
+	// Context adds to an error of a row of the last batch where that is.
+	Context(err error, row int) error
+}
+
+// Load writes rows of some of a table's columns into it: as INSERT would, with defaults for the other
+// columns.
+func (r *Executor) Load(rel *catalog.Relation, cols []catalog.Column, from Rows) (rows int64, err error) {
 	ld, err := r.newLoader(rel, cols)
 	if err != nil {
 		return 0, err
@@ -147,7 +155,7 @@ func (r *Executor) Load(rel *catalog.Relation, cols []catalog.Column, next func(
 		return 0, err
 	}
 	for {
-		b, err := next()
+		read, err := from.Next()
 		if err == io.EOF {
 			if err := w.flush(); err != nil {
 				w.abort()
@@ -159,14 +167,35 @@ func (r *Executor) Load(rel *catalog.Relation, cols []catalog.Column, next func(
 			err = r.x.Ctx.Err()
 		}
 		if err == nil {
-			b, err = ld.batch(r.x.Ctx, b)
-		}
-		if err == nil {
-			err = w.rows.Rows(r.x.Ctx, b)
+			if err = ld.write(r.x.Ctx, w, read); err != nil {
+				err = ld.inContext(r.x.Ctx, w, read, err, from.Context)
+			}
 		}
 		if err != nil {
 			w.abort()
 			return 0, err
 		}
 	}
+}
+
+func (l *loader) write(ctx context.Context, w *ModifyTable, b *batch.Batch) error {
+	b, err := l.batch(ctx, b)
+	if err != nil {
+		return err
+	}
+	return w.rows.Rows(ctx, b)
+}
+
+// inContext adds to the error of a batch where the first of its rows is that has an error of that kind.
+func (l *loader) inContext(ctx context.Context, w *ModifyTable, b *batch.Batch, err error, context func(error, int) error) error {
+	for k := range b.Rows() {
+		row, e := l.batch(ctx, b.Slice(k, k+1))
+		if e == nil {
+			_, e = w.rows.CheckRows(ctx, row)
+		}
+		if e != nil && pgerr.CodeOf(e) == pgerr.CodeOf(err) {
+			return context(err, k)
+		}
+	}
+	return err
 }
