@@ -28,6 +28,9 @@ type parquetRows struct {
 	after func()          // called at the end of Close
 }
 
+// Context implements decoding: a row of such a file has no line.
+func (*parquetRows) Context(err error, _ int) error { return err }
+
 // spool copies a stream to a temporary file and reads the rows from there: the footer of a Parquet
 // file, without which nothing can be read, is at its end.
 func spool(x *write.Statement, st *catalog.State, cols []catalog.Column, in io.Reader) (*parquetRows, error) {

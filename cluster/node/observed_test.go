@@ -130,6 +130,47 @@ func TestStatementsOfOthers(t *testing.T) {
 	}
 }
 
+// TestCancelRequests: a request with a session's key cancels its statement, whichever node it is sent to.
+func TestCancelRequests(t *testing.T) {
+	nodes := start(t, 3)
+	b := connect(t, nodes[1])
+	b.must("create table t (a int)")
+	b.must("insert into t select generate_series(1, 50000)")
+	key := session.Startup{User: "tributary", PID: pids.Add(1), Secret: 7, Notify: &notices{}}
+	s, err := nodes[0].Engine().Connect(context.Background(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	a := &client{t, s}
+	for _, n := range nodes {
+		done := make(chan error, 1)
+		go func() {
+			_, err := a.do("select count(*) from t x, t y, t z where (x.a + y.a + z.a) % 7 = 3")
+			done <- err
+		}()
+		running(t, b, "from t x, t y")
+		nodes[1].Engine().Cancel(key.PID, 8)
+		nodes[1].Engine().Cancel(key.PID+1, 7)
+		select {
+		case err := <-done:
+			t.Fatal("another key has cancelled the statement:", err)
+		default:
+		}
+		for ended := false; !ended; { // a machine that is busy may not answer in time
+			n.Engine().Cancel(key.PID, 7)
+			select {
+			case err = <-done:
+				ended = true
+			case <-time.After(time.Second):
+			}
+		}
+		if pgerr.CodeOf(err) != pgerr.QueryCanceled {
+			t.Error(err)
+		}
+	}
+}
+
 // pg_stat_statements adds up what all nodes have counted, and is forgotten on all.
 func TestCallsOfAllNodes(t *testing.T) {
 	nodes := start(t, 2)

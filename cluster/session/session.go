@@ -86,18 +86,25 @@ func New(cfg Config) *Registry {
 		sequences: sequence.Cache{Catalog: cfg.Catalog, Log: cfg.Log}}
 }
 
-// Cancel stops the running statement of the session with this key.
+// Cancel stops the running statement of the session with this key, on whatever node it is: a load
+// balancer sends the request anywhere. A PID means one session of all.
 func (r *Registry) Cancel(pid, secret uint32) {
-	if s := r.session(pid); s != nil && s.start.Secret == secret {
-		s.cancel(pgerr.New(pgerr.QueryCanceled, "canceling statement due to user request"))
+	s := Signal{PID: pid, ByKey: true, Secret: secret}
+	if r.session(pid) == nil {
+		_, _ = r.cfg.Elsewhere(s) // who asks gets no answer
+		return
 	}
+	_, _ = r.Signal(s)
 }
 
-// Signal is what pg_cancel_backend and pg_terminate_backend do for a role.
+// Signal is what pg_cancel_backend and pg_terminate_backend do for a role, or a cancel request that has
+// the session's key.
 type Signal struct {
 	PID       uint32
 	By        types.OID
 	Terminate bool
+	ByKey     bool
+	Secret    uint32
 }
 
 // Signal cancels or terminates a session of this node, if there is such a one.
@@ -105,6 +112,14 @@ func (r *Registry) Signal(s Signal) (found bool, err error) {
 	to := r.session(s.PID)
 	if to == nil {
 		return false, nil
+	}
+	canceled := pgerr.New(pgerr.QueryCanceled, "canceling statement due to user request")
+	if s.ByKey {
+		if to.start.Secret != s.Secret {
+			return false, nil
+		}
+		to.cancel(canceled)
+		return true, nil
 	}
 	st := r.cfg.Catalog.Current()
 	verb, what, done := "cancel", "query", "canceled"
@@ -119,7 +134,7 @@ func (r *Registry) Signal(s Signal) (found bool, err error) {
 	case s.Terminate:
 		to.terminate(pgerr.New(pgerr.AdminShutdown, "terminating connection due to administrator command"))
 	default:
-		to.cancel(pgerr.New(pgerr.QueryCanceled, "canceling statement due to user request"))
+		to.cancel(canceled)
 	}
 	return true, nil
 }

@@ -3,6 +3,7 @@ package write
 import (
 	"io"
 
+	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/build"
 	"github.com/tributarydb/tributary/exec/op"
 	"github.com/tributarydb/tributary/planner"
@@ -10,6 +11,7 @@ import (
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
 // Modify carries out a bound statement. What it returns must be closed.
@@ -21,14 +23,22 @@ func (r *Executor) Modify(d *plan.DML) (*ModifyTable, error) {
 	return r.modify(d, nil)
 }
 
+// CopiedRows are the rows of a COPY.
+type CopiedRows interface {
+	op.BatchReader
+	// Context adds to an error of a row of the last batch, which has so many rows, where that is.
+	Context(err error, row, of int) error
+}
+
 // Copy writes rows of some of a table's columns into it, as in gives them: as INSERT would, with
 // defaults for the other columns.
-func (r *Executor) Copy(rel *catalog.Relation, cols []catalog.Column, in op.BatchReader) (rows int64, err error) {
+func (r *Executor) Copy(rel *catalog.Relation, cols []catalog.Column, in CopiedRows) (rows int64, err error) {
 	d, err := bind.Copied(r.binding(r.x.Text), rel, cols)
 	if err != nil {
 		return 0, err
 	}
 	r.Stream(bind.CopyBuffer, in)
+	r.copied = in
 	w, err := r.Modify(d)
 	if err != nil {
 		return 0, err
@@ -109,12 +119,25 @@ func (w *ModifyTable) execute(source plan.Node, staged *plan.Staged) error {
 			return w.flush()
 		}
 		if err == nil && b.Rows() > 0 {
-			err = w.rows.Rows(w.r.x.Ctx, b)
+			if err = w.rows.Rows(w.r.x.Ctx, b); err != nil {
+				err = w.inContext(b, err)
+			}
 		}
 		if err != nil {
 			return err
 		}
 	}
+}
+
+// inContext adds to the error of a batch of a COPY where the row is that a constraint refuses.
+func (w *ModifyTable) inContext(b *batch.Batch, err error) error {
+	if w.r.copied == nil {
+		return err
+	}
+	if n, refused := w.rows.CheckRows(w.r.x.Ctx, b); refused != nil && pgerr.CodeOf(refused) == pgerr.CodeOf(err) {
+		return w.r.copied.Context(err, n, b.Rows())
+	}
+	return err
 }
 
 // fewValues is how many rows are written without a task that gives them.

@@ -64,8 +64,9 @@ func (x *Statement) Enter(st *catalog.State) { x.Host.Enter(x, st) }
 // closed.
 type Executor struct {
 	*query.Executor
-	x  *Statement
-	st *catalog.State
+	x      *Statement
+	st     *catalog.State
+	copied CopiedRows // of a COPY; nil otherwise
 }
 
 // Open opens the statement's resources over a view.

@@ -266,6 +266,9 @@ func answer(m pgproto3.BackendMessage) string {
 				s += " | " + f.name + ": " + printable([]byte(f.value))
 			}
 		}
+		if strings.HasPrefix(e.Where, "COPY t, ") && e.Code != "57014" { // of rows; elsewhere the two differ
+			s += " | context: " + printable([]byte(e.Where))
+		}
 		if e.Position != 0 {
 			s += fmt.Sprintf(" | at %d", e.Position)
 		}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"slices"
+	"unicode/utf8"
 
 	"github.com/apache/arrow/go/v15/arrow"
 
@@ -43,6 +44,7 @@ type Decoder struct {
 	convert            []func([]byte) ([]byte, error) // of columns; nil: none
 	reject             func(Reject)                   // nil: a record that is no row is an error
 	refused            bool                           // the current record
+	open               []byte                         // a record whose quote is not closed
 }
 
 // batchBytes ends a batch early where rows are long; chargeStep is how much
@@ -214,8 +216,9 @@ func (d *Decoder) splitHeader(rec []byte) []string {
 	return out
 }
 
-// context adds where an error is, as PostgreSQL's CONTEXT line does.
-func (d *Decoder) context(err error, col int, field []byte) error {
+// context adds where an error is, as PostgreSQL's CONTEXT line does: text is a column's, or for col < 0
+// the line's; nil for neither.
+func (d *Decoder) context(err error, col int, text []byte) error {
 	var e *pgerr.Error
 	if !errors.As(err, &e) {
 		return err
@@ -223,9 +226,47 @@ func (d *Decoder) context(err error, col int, field []byte) error {
 	c := *e
 	c.Where = "COPY " + d.table + ", line " + itoa(d.line)
 	if col >= 0 && col < len(d.cols) {
-		c.Where += ", column " + d.cols[col].Name + ": \"" + string(field[:min(len(field), 100)]) + "\""
+		c.Where += ", column " + d.cols[col].Name
+	}
+	if text != nil {
+		c.Where += ": \"" + shown(text) + "\""
 	}
 	return &c
+}
+
+// shownBytes is how much of a line or a field an error shows.
+const shownBytes = 100
+
+func shown(text []byte) string {
+	n := shownBytes
+	if len(text) <= n {
+		return string(text)
+	}
+	for n > 0 && !utf8.RuneStart(text[n]) {
+		n--
+	}
+	return string(text[:n]) + "..."
+}
+
+// at adds to an error where it is, for one of record n of those that have been read, counted from 0.
+func (d *Decoder) at(err error, n int64) error {
+	if d.opts.Format == Binary {
+		d.line = n + 1
+		return d.context(err, -1, nil)
+	}
+	if d.begin() != nil {
+		return err
+	}
+	for ; ; n-- {
+		d.line++
+		rec, e := d.nextRecord()
+		if e != nil {
+			return err
+		}
+		if n == 0 {
+			return d.context(err, -1, rec)
+		}
+	}
 }
 
 func itoa(n int64) string {
@@ -260,7 +301,7 @@ func (d *Decoder) record() (bool, error) {
 		if d.refuse(err, -1, nil, d.buf) {
 			return false, nil // a quote that is not closed: there is nothing after it
 		}
-		return false, d.context(err, -1, nil)
+		return false, d.context(err, -1, d.open)
 	}
 	if d.opts.Format == Text && len(rec) == 2 && rec[0] == '\\' && rec[1] == '.' {
 		return false, d.drain()
@@ -314,7 +355,7 @@ func (d *Decoder) record() (bool, error) {
 	}
 	var e *pgerr.Error
 	if errors.As(err, &e) && e.Where == "" {
-		err = d.context(err, -1, nil)
+		err = d.context(err, -1, rec)
 	}
 	return err == nil, err
 }
@@ -381,6 +422,7 @@ func (d *Decoder) readRecord() ([]byte, error) {
 			}
 			d.buf = append(d.buf, part...)
 			if inQuote {
+				d.open = d.buf
 				return nil, pgerr.New(pgerr.BadCopyFileFormat, "unterminated CSV quoted field")
 			}
 			return d.trimEnd(d.buf)

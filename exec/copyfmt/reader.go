@@ -35,7 +35,9 @@ type Reader struct {
 	idle  []*Decoder
 	line  int64 // of the last record returned
 	cur   *chunk
-	over  bool // an end mark came
+	over  bool  // an end mark came
+	rows  int64 // returned of the current chunk, before the last batch
+	last  int64 // of that batch
 }
 
 // chunk is a part of the stream that consists of whole records.
@@ -46,6 +48,7 @@ type chunk struct {
 	done    chan struct{}
 	dec     *Decoder // nil where decoding failed
 	batches []*batch.Batch
+	lines   int64
 	err     error
 }
 
@@ -71,14 +74,21 @@ func NewReader(in io.Reader, cols []Column, opts Options, env *types.Env, size i
 // Next returns the next rows, io.EOF at the end.
 func (r *Reader) Next() (*batch.Batch, error) {
 	if r.first.opts.Format == Binary {
-		return r.first.Next()
+		r.rows += r.last
+		b, err := r.first.Next()
+		if err == nil {
+			r.last = int64(b.N)
+		}
+		return b, err
 	}
 	for {
 		if r.cur != nil && len(r.cur.batches) > 0 {
 			b := r.cur.batches[0]
 			r.cur.batches = r.cur.batches[1:]
+			r.rows, r.last = r.rows+r.last, int64(b.N)
 			return b, nil
 		}
+		r.rows, r.last = 0, 0
 		if r.cur != nil {
 			r.cur.free()
 			r.cur = nil
@@ -99,7 +109,8 @@ func (r *Reader) Next() (*batch.Batch, error) {
 		if p.err != nil {
 			return nil, r.redecode(p)
 		}
-		r.line += p.dec.line
+		p.lines = p.dec.line
+		r.line += p.lines
 		if p.dec.marked {
 			r.over = true
 			if _, err := io.Copy(io.Discard, r.in); err != nil {
@@ -121,6 +132,22 @@ func (r *Reader) redecode(p *chunk) error {
 		_, err = d.Next()
 	}
 	return err
+}
+
+// Context adds to an error of a row of the last batch where that is, as PostgreSQL's CONTEXT line does.
+func (r *Reader) Context(err error, row int) error {
+	if r.first.opts.Format == Binary {
+		return r.first.at(err, r.rows+int64(row))
+	}
+	if r.cur == nil || r.cur.dec == nil {
+		return err
+	}
+	d, e := r.make(bytes.NewReader(r.cur.text), r.cur.header)
+	if e != nil {
+		return err
+	}
+	d.line = r.line - r.cur.lines
+	return d.at(err, r.rows+int64(row))
 }
 
 // readAhead starts decoding chunks until there is one more than threads, so that they stay busy
@@ -245,13 +272,12 @@ func (p *chunk) decode() error {
 	}
 }
 
-// shrink releases all but the rows.
+// shrink releases all but the rows, and their text, which an error shows.
 func (p *chunk) shrink() {
 	if p.acct == nil {
 		return
 	}
-	p.text = nil
-	n := int64(0)
+	n := int64(len(p.text))
 	for _, b := range p.batches {
 		n += b.Bytes()
 	}

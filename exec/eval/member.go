@@ -97,7 +97,13 @@ func (c *compiler) in(e *expr.In) (node, error) {
 
 func (c *compiler) inList(arg node, at types.Type, list []node, lt []types.Type, eq *fn.Func, not bool) (node, error) {
 	n := &inNode{arg: arg, not: not, typ: at, empty: len(list) == 0}
-	if n.constants(list, lt, at) {
+	if n.constants(len(list), at, func(i int) (types.Datum, types.Type, bool) {
+		k, ok := list[i].(*constNode)
+		if !ok {
+			return nil, at, false
+		}
+		return k.val, lt[i], true
+	}) {
 		return n, nil
 	}
 	for i, el := range list {
@@ -110,9 +116,9 @@ func (c *compiler) inList(arg node, at types.Type, list []node, lt []types.Type,
 	return n, nil
 }
 
-// constants makes a set of the list if all of it is constant and of the
+// constants makes a set of a list of so many elements if all of it is constant and of the
 // argument's type, and equality is that of the represented values.
-func (n *inNode) constants(list []node, lt []types.Type, at types.Type) bool {
+func (n *inNode) constants(count int, at types.Type, el func(int) (types.Datum, types.Type, bool)) bool {
 	var ints []int64
 	strs := map[string]struct{}{}
 	k := at.Form()
@@ -122,22 +128,30 @@ func (n *inNode) constants(list []node, lt []types.Type, at types.Type) bool {
 	default:
 		return false
 	}
-	for i, el := range list {
-		c, ok := el.(*constNode)
+	for i := range count {
+		d, t, ok := el(i)
 		if !ok {
 			return false
 		}
-		if c.val == nil {
+		if d == nil {
 			n.null = true
 			continue
 		}
-		if lt[i].OID != at.OID || lt[i].Scale != at.Scale || lt[i].Form() != k {
+		if x, ok := d.(int64); ok && isInteger(t) && isInteger(at) {
+			ints = append(ints, x) // of whatever width
+			continue
+		}
+		if t.OID != at.OID || t.Scale != at.Scale || t.Form() != k {
+			return false
+		}
+		v, err := vector.NewConst(t, d, 1)
+		if err != nil {
 			return false
 		}
 		if k == vector.Str {
-			strs[types.Compared(at, c.v.Str(0))] = struct{}{}
+			strs[types.Compared(at, v.Str(0))] = struct{}{}
 		} else {
-			ints = append(ints, vector.IntAt(&c.v, 0))
+			ints = append(ints, vector.IntAt(v, 0))
 		}
 	}
 	if k == vector.Str {
@@ -148,6 +162,10 @@ func (n *inNode) constants(list []node, lt []types.Type, at types.Type) bool {
 		n.ints = newIntSet(ints)
 	}
 	return true
+}
+
+func isInteger(t types.Type) bool {
+	return t.OID == types.Int2OID || t.OID == types.Int4OID || t.OID == types.Int8OID
 }
 
 func (n *inNode) eval(fr *frame) (*vector.Vec, error) {
@@ -285,6 +303,10 @@ func (c *compiler) anyAll(e *expr.AnyAll) (node, error) {
 	}
 	if k, ok := arr.(*constNode); ok && k.val != nil && (e.Op == "=" && !e.All || e.Op == "<>" && e.All) {
 		a, ok := k.val.(types.Array)
+		set := &inNode{arg: arg, not: e.All, typ: e.Arg.Type(), empty: len(a.Elems) == 0}
+		if ok && set.constants(len(a.Elems), e.Arg.Type(), func(i int) (types.Datum, types.Type, bool) { return a.Elems[i], et, true }) {
+			return set, nil
+		}
 		if eq := fn.FindOperator("=", e.Arg.Type().OID, et.OID); ok && eq != nil {
 			var list []node
 			var lt []types.Type

@@ -136,6 +136,25 @@ func (c *Compiler) test(e expr.Expr) test {
 			some = append(some, t)
 		}
 		return anyOf(some)
+	case *expr.AnyAll:
+		// Between the least and the greatest: there may be many.
+		val, t, ok := c.Constant(e.Array)
+		a, isArray := val.(types.Array)
+		el, _ := t.Elem()
+		if !ok || !isArray || e.Op != "=" || e.All {
+			return nil
+		}
+		known := slices.DeleteFunc(slices.Clone(a.Elems), func(d types.Datum) bool { return d == nil })
+		if len(known) == 0 {
+			return func([]catalog.Zone, int64) bool { return false }
+		}
+		by := func(a, b types.Datum) int { return types.Compare(el, a, b) }
+		least := c.compare(">=", e.Arg, &expr.Const{Typ: el, Val: slices.MinFunc(known, by)})
+		most := c.compare("<=", e.Arg, &expr.Const{Typ: el, Val: slices.MaxFunc(known, by)})
+		if least == nil || most == nil {
+			return nil
+		}
+		return func(z []catalog.Zone, n int64) bool { return least(z, n) && most(z, n) }
 	}
 	return nil
 }

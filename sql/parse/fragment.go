@@ -15,6 +15,7 @@ import (
 type fragment struct {
 	*lex.Run
 	names *dottedNames
+	lists bool // see integers.go
 }
 
 // rewriter writes a fragment.
@@ -24,6 +25,7 @@ type rewriter struct {
 	// relations are those by their first tokens that the grammar has no place for: see relation.go.
 	relations map[int]relation
 	names     *dottedNames
+	lists     bool
 }
 
 func newRewriter(s *source, lo, hi int) *rewriter {
@@ -31,7 +33,7 @@ func newRewriter(s *source, lo, hi int) *rewriter {
 }
 
 // fragment ends the writing.
-func (w *rewriter) fragment() *fragment { return &fragment{w.Done(), w.names} }
+func (w *rewriter) fragment() *fragment { return &fragment{w.Done(), w.names, w.lists} }
 
 // parseGrammar hands a fragment to the Postgres grammar.
 func parseGrammar(f *fragment) (stmts []ast.Stmt, err error) {
@@ -64,6 +66,9 @@ func parseOne(f *fragment) (ast.Stmt, error) {
 	}
 	if err := f.whole(stmts[0]); err != nil {
 		return nil, err
+	}
+	if f.lists {
+		putLists(stmts[0])
 	}
 	return stmts[0], nil
 }

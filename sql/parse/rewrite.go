@@ -21,7 +21,7 @@ import (
 // Five things the grammar has wrong: names of more than two parts (longnames.go), float(n), whose n it drops, becomes real
 // or double precision; $tag$…$tag$, whose tags it takes in ASCII only, and
 // 'a' -- comment <newline> 'b' become one '…'; and bytes written as \xHH or \OOO, which it takes for
-// characters, become what they stand for.
+// characters, become what they stand for. Long lists of integers become one constant (integers.go).
 func (s *source) rewrite(lo, hi int, v survey) *fragment {
 	w := newRewriter(s, lo, hi)
 	w.merge, w.relations = v.merge, v.relations
@@ -68,6 +68,11 @@ func (s *source) rewriteTo(w *rewriter, lo, hi int) {
 			w.Put(i, lex.QuoteLiteral(s.Literal(i)))
 			i++
 			from = i
+		case s.listAt(i, hi) > 0:
+			w.Copy(from, i+2)
+			end := s.listAt(i, hi)
+			s.writeList(w, i+2, end)
+			i, from = end, end
 		case s.excludeAt(i, lo, hi) > 0:
 			w.Copy(from, i)
 			end := s.excludeAt(i, lo, hi)

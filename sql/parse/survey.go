@@ -47,7 +47,7 @@ func (s *source) survey(lo, hi int) survey {
 		case lex.Ident:
 			switch t.End - t.Start {
 			case 2:
-				v.rewrite = v.rewrite || s.modelAt(i, hi)
+				v.rewrite = v.rewrite || s.modelAt(i, hi) || s.listAt(i, hi) > 0
 			case 4:
 				if s.IsWord(i, "with") && s.IsSelf(i-1, '(') && s.IsSelf(i-2, ')') && s.afterCTE(lo, i-2) {
 					refuse(pgerr.New(pgerr.SyntaxError, "multiple WITH clauses not allowed").At(s.Pos(i)))
