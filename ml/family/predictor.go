@@ -139,8 +139,8 @@ func PickTwo[T int16 | int32 | int64](out []T, s *Scores, first, second T) {
 // Keeper is a Worker that keeps the scores of its rows, so that its blocks need not be
 // scored again for the metrics.
 type Keeper interface {
-	// KeptScores returns the kept scores of a block, or nil.
-	KeptScores(r Rows) *Scores
+	// Kept returns the kept scores of a block, or nil.
+	Kept(r Rows) *Scores
 }
 
 // Describer is a Predictor with rows for the relations of schema ml, such as weights,

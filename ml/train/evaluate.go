@@ -147,7 +147,7 @@ func (w *Worker) keptScores(rows family.Rows) *family.Scores {
 		return s
 	}
 	if k, ok := w.family.(family.Keeper); ok {
-		return k.KeptScores(rows)
+		return k.Kept(rows)
 	}
 	return nil
 }

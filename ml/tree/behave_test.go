@@ -180,7 +180,7 @@ func TestKeptScoresAreThePredictors(t *testing.T) {
 			t.Fatal(err)
 		}
 		for k, b := range blocks {
-			kept, want := w.KeptScores(family.Rows{Held: k == 1}), p.Score(b)
+			kept, want := w.Kept(family.Rows{Held: k == 1}), p.Score(b)
 			if kept == nil {
 				t.Fatal("no scores were kept")
 			}
@@ -335,7 +335,7 @@ func TestEarlyStoppingKeepsTheBest(t *testing.T) {
 	if math.Abs(loss-got.State.ValidationLoss) > 1e-9 {
 		t.Errorf("a loss of %v is told, it is %v", got.State.ValidationLoss, loss)
 	}
-	if _, w, _ := run(t, boosted, d, append(options, "n_estimators", 100, "early_stopping_rounds", 4)...); w.KeptScores(family.Rows{}) != nil {
+	if _, w, _ := run(t, boosted, d, append(options, "n_estimators", 100, "early_stopping_rounds", 4)...); w.Kept(family.Rows{}) != nil {
 		t.Error("scores of trees that the model has not were kept")
 	}
 }

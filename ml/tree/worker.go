@@ -160,8 +160,8 @@ func (w *worker) hist(n int) []int64 {
 	return make([]int64, n)
 }
 
-// KeptScores implements family.Keeper.
-func (w *worker) KeptScores(r family.Rows) *family.Scores {
+// Kept implements family.Keeper.
+func (w *worker) Kept(r family.Rows) *family.Scores {
 	if w.p.forest {
 		return nil
 	}
