@@ -51,7 +51,7 @@ func TestGenericPlan(t *testing.T) {
 		if away := planOf(b, 1, false); away == planOf(b, 1, true) {
 			t.Errorf("%s: a plan for this node serves where rows are elsewhere", sql)
 		}
-		once := planner.RunOnce(q)
+		once := planner.Once(q)
 		if planOf(once, 1, true) == planOf(once, 2, true) {
 			t.Errorf("%s: what is run once has a generic plan", sql)
 		}

@@ -34,8 +34,8 @@ func Bind(s *bind.Session, n ast.Stmt) (*Bound, error) {
 	return b, nil
 }
 
-// RunOnce is a bound query that is run once: a generic plan is not looked for.
-func RunOnce(q *plan.Query) *Bound {
+// Once is a bound query that is run once: a generic plan is not looked for.
+func Once(q *plan.Query) *Bound {
 	b := &Bound{Query: q}
 	b.generic.Store(&Planned{})
 	return b

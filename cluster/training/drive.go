@@ -51,7 +51,7 @@ func (d *drive) read(ctx context.Context) (*reading, error) {
 		q = p.Query
 	}
 	run := d.x.Open(d.state)
-	p, err := run.Optimize(ctx, planner.RunOnce(q))
+	p, err := run.Optimize(ctx, planner.Once(q))
 	if err != nil {
 		run.Close()
 		return nil, err

@@ -44,7 +44,7 @@ func (d *drive) readGiven(ctx context.Context, in *train.Input, acct *mem.Accoun
 	}
 	r := d.x.Open(d.state)
 	defer r.Close()
-	rows, _, err := r.Query(ctx, planner.RunOnce(q), nil)
+	rows, _, err := r.Query(ctx, planner.Once(q), nil)
 	if err != nil {
 		return err
 	}

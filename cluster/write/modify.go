@@ -153,7 +153,7 @@ func (r *Executor) Into(rel *catalog.Relation, q *plan.Query, segmentRows int64)
 // Select plans and starts a bound query that is run once. The reader gives its
 // columns in order.
 func (r *Executor) Select(q *plan.Query) (op.BatchReader, []plan.Column, error) {
-	return r.SelectBound(planner.RunOnce(q))
+	return r.SelectBound(planner.Once(q))
 }
 
 // SelectBound is Select for a query that may come again.

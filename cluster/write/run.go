@@ -90,7 +90,7 @@ func (r *Executor) writes(rel *catalog.Relation, defs []plan.BufferDef) {
 // Plan makes a bound query one that can run; next is the first free column.
 func (r *Executor) Plan(q *plan.Query) (o *plan.Query, next expr.ColID, err error) {
 	r.writes(nil, q.Buffers)
-	p, err := r.Optimize(r.x.Ctx, planner.RunOnce(q))
+	p, err := r.Optimize(r.x.Ctx, planner.Once(q))
 	if err != nil {
 		return nil, 0, err
 	}
