@@ -117,7 +117,7 @@ const fewRows = 1000
 // the tree.
 func Stage(root plan.Node, cols []plan.Column, e *Env) (*plan.Staged, error) {
 	stats := e.stats()
-	kept, nodes := props.Kept(root, stats), e.Nodes
+	kept, nodes := props.KeptRows(root, stats), e.Nodes
 	if nodes > 1 && e.NodesFor != nil {
 		nodes = e.NodesFor(root)
 	}

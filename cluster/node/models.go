@@ -183,5 +183,5 @@ func (m *models) Scorer(ctx context.Context, st *catalog.State, ref expr.ModelRe
 		return &scorer{s: s}, nil
 	}
 	pool.OnClose(release)
-	return &scorer{s: s, acct: pool.Whole("prediction")}, nil
+	return &scorer{s: s, acct: pool.LastingAccount("prediction")}, nil
 }

@@ -117,7 +117,7 @@ func (p *plans) shed(n int64) (freed int64) {
 }
 
 func (p *plans) begin(pool *mem.Pool) {
-	p.byKey, p.acct = map[planKey]*list.Element{}, pool.Whole("plan cache")
+	p.byKey, p.acct = map[planKey]*list.Element{}, pool.LastingAccount("plan cache")
 	pool.AddIdle(p.idle, p.shed)
 }
 

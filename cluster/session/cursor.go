@@ -31,7 +31,7 @@ func (s *Session) OpenCursor(ctx context.Context, x *Execution, o cursor.Options
 	c := cursor.New(o, cx, cctx, cancel, s.registry.cfg.Temp)
 	run := s.execution(cctx, cx, host, text)
 	s.doing.queued.Store(&cx.Admission)
-	if err := cx.Pool.Whole("cursor").Grow(keptSuspended); err != nil {
+	if err := cx.Pool.LastingAccount("cursor").Grow(keptSuspended); err != nil {
 		c.Close()
 		return err
 	}

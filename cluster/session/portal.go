@@ -201,7 +201,7 @@ func (p *Portal) batchRequested() {
 func (p *Portal) Suspend() error {
 	if p.state == portalOpen && !p.asleep {
 		if p.waiting == nil {
-			p.waiting = p.x.Pool.Whole("portal")
+			p.waiting = p.x.Pool.LastingAccount("portal")
 			if err := p.waiting.Grow(keptSuspended); err != nil {
 				return p.failed(err)
 			}

@@ -188,7 +188,7 @@ func (s *Statement) again() error {
 		only = only && b.Rows() == 0
 	}
 	s.mu.Unlock()
-	return s.pin.Again(only)
+	return s.pin.BeforeRerun(only)
 }
 
 // filled returns a copy of the buffers, for a plan to read. It must be a copy: while

@@ -95,7 +95,7 @@ func (q *query) distribute(ctx context.Context) ([]leafWork, *sched.Scheduler, e
 			if len(q.members) > 1 {
 				l.Portion = maxSplit
 			}
-			if sc, ok := n.(*plan.Scan); ok && len(q.members) > 1 && sc.Apart() {
+			if sc, ok := n.(*plan.Scan); ok && len(q.members) > 1 && sc.ReadsOwnRows() {
 				l.Stays = true
 				w.splits, l.Splits = s.fixedSplits(sc, leaf, q.manifests, q.members, ranges)
 			} else {

@@ -119,7 +119,7 @@ func (s *Statement) distributed(n *plan.Scan) bool {
 func (s *Statement) reads(p *plan.Staged, node uint64, manifests map[*plan.Scan]*catalog.Manifest) bool {
 	for i := range p.Stages {
 		for _, n := range build.Leaves(p.Stages[i].Root) {
-			if sc, ok := n.(*plan.Scan); ok && sc.Apart() && !s.distributed(sc) && !holdsAll(s.manifest(sc, manifests), node) {
+			if sc, ok := n.(*plan.Scan); ok && sc.ReadsOwnRows() && !s.distributed(sc) && !holdsAll(s.manifest(sc, manifests), node) {
 				return false
 			}
 		}

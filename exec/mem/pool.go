@@ -304,8 +304,8 @@ func (p *Pool) Account(operator string, spillable bool) *Account {
 	return a
 }
 
-// Whole makes an account that lives as long as its pool and is closed with it.
-func (p *Pool) Whole(operator string) *Account {
+// LastingAccount makes an account that lives as long as its pool and is closed with it.
+func (p *Pool) LastingAccount(operator string) *Account {
 	a := p.Account(operator, false)
 	a.whole = true
 	return a

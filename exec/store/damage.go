@@ -94,9 +94,9 @@ func (p *Pin) Intact() error {
 	return nil
 }
 
-// Again is called before a plan is run again because of damage, and lets Intact forget the files that were
+// BeforeRerun is called before a plan is run again because of damage, and lets Intact forget the files that were
 // written to. only says that nothing else has read them: else it returns an error if there are any.
-func (p *Pin) Again(only bool) error {
+func (p *Pin) BeforeRerun(only bool) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for id, g := range p.held {

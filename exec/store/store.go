@@ -97,8 +97,8 @@ func Open(o Options) (*Store, error) {
 		inline: map[catalog.SegmentID]*segment{}, seen: map[catalog.SegmentID]struct{}{}, missed: map[catalog.SegmentID]miss{},
 		bad: map[catalog.SegmentID]struct{}{}, mends: map[catalog.SegmentID]chan struct{}{}}
 	if o.Pool != nil {
-		s.indexes.Charge(o.Pool.Whole("key indexes"))
-		s.marks.acct = o.Pool.Whole("key marks")
+		s.indexes.Charge(o.Pool.LastingAccount("key indexes"))
+		s.marks.acct = o.Pool.LastingAccount("key marks")
 	}
 	return s, nil
 }

@@ -110,7 +110,7 @@ func (m *Meter) Charge(n int64) {
 	}
 	if more := owed(want) - owed(m.held); m.pool != nil && more > 0 {
 		if m.acct == nil {
-			m.acct = m.pool.Whole("expression")
+			m.acct = m.pool.LastingAccount("expression")
 		}
 		if err := m.acct.Grow(more); err != nil {
 			var b *mem.BudgetError

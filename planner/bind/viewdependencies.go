@@ -51,7 +51,7 @@ func Named(s *Session, v *catalog.Relation) (*ast.SelectStmt, map[*ast.RangeVar]
 	if err != nil {
 		return nil, nil, err
 	}
-	b := newBinder(s).Within(v)
+	b := newBinder(s).OfView(v)
 	b.Named = map[*ast.RangeVar]types.OID{}
 	if _, err := query.Bind(&scope.Scope{Binder: b}, sel, scope.Place{}, true); err != nil {
 		return nil, nil, err

@@ -66,7 +66,7 @@ func (w *dmlBinder) through(b *scope.Binder, v *catalog.Relation, word string) (
 	if !ok {
 		return nil, refuse("Views that do not select from a single table or view are not automatically updatable.")
 	}
-	inner := b.Within(v)
+	inner := b.OfView(v)
 	h, err := query.FindRelation(inner, from)
 	if err != nil {
 		return nil, err

@@ -52,9 +52,9 @@ func (n *Scan) Schema() []Column {
 	return append(n.Cols[:len(n.Cols):len(n.Cols)], Column{ID: n.RowID, Name: "rowid", Type: types.Int8})
 }
 
-// Apart reports whether each node reads rows of its own choice, which no other node can take
+// ReadsOwnRows reports whether each node reads rows of its own choice, which no other node can take
 // over.
-func (n *Scan) Apart() bool { return n.Whole || n.Range > 0 || len(n.ByHash) > 0 }
+func (n *Scan) ReadsOwnRows() bool { return n.Whole || n.Range > 0 || len(n.ByHash) > 0 }
 
 func (*Scan) Traits() Traits { return Traits{Outside: true} }
 

@@ -22,10 +22,10 @@ func New(st Statistics) *Estimator {
 	return &Estimator{St: st, Facts: NewFacts(st), cache: map[plan.Node]*Relation{}}
 }
 
-// Kept estimates the most rows that one operator of n keeps, or returns from what it keeps; 0 if
+// KeptRows estimates the most rows that one operator of n keeps, or returns from what it keeps; 0 if
 // none keeps any. A join keeps its right side: the rows that pass by it are not kept, though there
 // be many. So the look for one key in a large table counts for little.
-func Kept(n plan.Node, st Statistics) float64 {
+func KeptRows(n plan.Node, st Statistics) float64 {
 	e := New(st)
 	most := 0.0
 	var walk func(plan.Node)

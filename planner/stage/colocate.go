@@ -241,7 +241,7 @@ func (d dist) equalled(j *plan.Join, own, other []expr.Expr) dist {
 func (p *placer) readable(n plan.Node) (cost float64, ok bool) {
 	switch n := n.(type) {
 	case *plan.Scan:
-		return n.Rows * float64(1+filterCost*len(n.Filter)), (n.Whole || !n.Apart() || p.lying[n]) && p.everywhere(n)
+		return n.Rows * float64(1+filterCost*len(n.Filter)), (n.Whole || !n.ReadsOwnRows() || p.lying[n]) && p.everywhere(n)
 	case *plan.Filter, *plan.Project, *plan.Join:
 		cost = p.rows(n)
 	default:

@@ -58,7 +58,7 @@ func (p *placer) pickedBy(n plan.Node, d dist, keys []expr.Expr) bool {
 			return false
 		}
 		o, ok := d.free[c.ID]
-		if !ok || scan != nil && o.scan != scan || o.scan.Apart() && !p.lying[o.scan] {
+		if !ok || scan != nil && o.scan != scan || o.scan.ReadsOwnRows() && !p.lying[o.scan] {
 			return false
 		}
 		scan, by = o.scan, append(by, o.col.ID)

@@ -123,7 +123,7 @@ func (t *tables) without(n plan.Node, need plan.ColSet) (plan.Node, bool) {
 		return n.WithChildren([]plan.Node{l, right}), true
 	case *plan.Scan:
 		t.scans = append(t.scans, n)
-		return scanOf(n, func(c plan.Column) bool { return need[c.ID] }), n.RowID == 0 && !n.Apart()
+		return scanOf(n, func(c plan.Column) bool { return need[c.ID] }), n.RowID == 0 && !n.ReadsOwnRows()
 	}
 	return nil, false
 }

@@ -214,8 +214,8 @@ func (c *Charset) Encode(dst []byte, s string) ([]byte, error) {
 	return dst, nil
 }
 
-// Whole returns how many bytes of b are whole characters: what follows is the beginning of one.
-func (c *Charset) Whole(b []byte) int {
+// CompleteBytes returns how many bytes of b are whole characters: what follows is the beginning of one.
+func (c *Charset) CompleteBytes(b []byte) int {
 	if c == nil || c.length == nil {
 		return len(b)
 	}

@@ -28,7 +28,7 @@ func (r *reader) Read(p []byte) (int, error) {
 		}
 		n, err := r.r.Read(r.in[len(r.in):cap(r.in)])
 		r.in = r.in[:len(r.in)+n]
-		whole := r.of.Whole(r.in)
+		whole := r.of.CompleteBytes(r.in)
 		if err == io.EOF {
 			whole = len(r.in) // what is missing now never comes
 		}

@@ -62,7 +62,7 @@ func TestBudget(t *testing.T) {
 	const size = 1 << 20
 	pool := mem.NewPool("test", 8*3*size) // an eighth: room for three
 	var b hashindex.Budget
-	b.Charge(pool.Whole("indexes"))
+	b.Charge(pool.LastingAccount("indexes"))
 	slots := make([]hashindex.Slot, 4)
 	add := func(i int) bool {
 		if !b.Take(size) {

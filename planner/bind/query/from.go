@@ -376,7 +376,7 @@ func view(sc *scope.Scope, r *catalog.Relation, schema string, n *ast.RangeVar) 
 	if err != nil {
 		return scope.FromItem{}, err
 	}
-	inner, from := b.Within(r), len(b.Stmt.Uses)
+	inner, from := b.OfView(r), len(b.Stmt.Uses)
 	q, err := Bind(&scope.Scope{Binder: inner}, sel, scope.Place{}, true)
 	if err != nil {
 		return scope.FromItem{}, b.At(err, b.SpotIdent(n.RelName))

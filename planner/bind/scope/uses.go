@@ -59,10 +59,10 @@ func (st *Statement) Tables() []plan.TableUse {
 	return out
 }
 
-// Within returns the binder of a view's text: names are looked up on the view's path, and
+// OfView returns the binder of a view's text: names are looked up on the view's path, and
 // privileges are checked for the view's owner, or with security_invoker for the role that runs the
 // statement, however deep the views are nested.
-func (b *Binder) Within(v *catalog.Relation) *Binder {
+func (b *Binder) OfView(v *catalog.Relation) *Binder {
 	in := &Binder{Resolver: b.Resolver, Session: b.Session, Stmt: b.Stmt, Depth: b.Depth + 1, As: v.Owner, over: b, Rows: mayNameRows(v.Query)}
 	in.Path, in.Text, in.View, in.Plain = v.SearchPath, nil, v, false
 	if v.SecurityInvoker() {
