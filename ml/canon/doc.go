@@ -7,4 +7,7 @@
 //
 //	E appends; D reads, and is safe on any input: after the first fault it
 //	returns zero values, and Done reports the fault as XX001.
+//
+// Messages between nodes that are no long vectors are structs of exported fields in the form of
+// sql/codec, whose rule of evolution lets nodes of two versions train together: Put and Get.
 package canon

@@ -31,28 +31,28 @@ type driver struct {
 
 // progress is the state of a training.
 type progress struct {
-	op      uint8
-	grid    grid
-	total   []int64 // of all rows
-	weight  int64
-	squares wide
-	points  []float64 // candidates, then centroids
-	from    int       // of the candidates that the step before had not
-	round   int
-	prev    []float64 // centroids of the iteration before
-	sums    []int64   // by cluster
-	weights []int64
-	counts  []float64 // mini-batches: the weight each centroid has seen
-	batch   int
-	epoch0  []float64 // centroids at the epoch's beginning
-	inertia wide      // of the epoch
-	iter    int
-	evals   int
-	moved   bool // the last iteration changed something
-	loss    float64
-	held    float64
-	stopped string
-	metrics []float64 // see names
+	Op      uint8
+	Grid    grid
+	Total   []int64 // of all rows
+	Weight  int64
+	Squares wide
+	Points  []float64 // candidates, then centroids
+	From    int       // of the candidates that the step before had not
+	Round   int
+	Prev    []float64 // centroids of the iteration before
+	Sums    []int64   // by cluster
+	Weights []int64
+	Counts  []float64 // mini-batches: the weight each centroid has seen
+	Batch   int
+	Epoch0  []float64 // centroids at the epoch's beginning
+	Inertia wide      // of the epoch
+	Iter    int
+	Evals   int
+	Moved   bool // the last iteration changed something
+	Loss    float64
+	Held    float64
+	Stopped string
+	Metrics []float64 // see names
 }
 
 var names = []string{"inertia", "mean_squared_distance", "davies_bouldin_index"}
@@ -73,7 +73,7 @@ func (kmeans) NewDriver(s *family.Setup, n *family.Node) (family.Driver, error) 
 		return nil, pgerr.New(pgerr.InvalidParameterValue, "%d rows are too few for %d clusters", s.Rows, d.k).At(o.Pos("n_clusters")).
 			WithHint("Lower n_clusters, or train on more rows.")
 	}
-	d.s = progress{op: opBounds, loss: family.NoLoss(), held: family.NoLoss()}
+	d.s = progress{Op: opBounds, Loss: family.NoLoss(), Held: family.NoLoss()}
 	return d, d.kept.Set(d.bytes())
 }
 
@@ -133,7 +133,7 @@ func rows(b *block.Block, oneHot int) []float64 {
 func (d *driver) coords() int { return d.set.Fitted.Params() }
 
 // clusters is the number of clusters.
-func (d *driver) clusters() int { return len(d.s.points) / max(d.coords(), 1) }
+func (d *driver) clusters() int { return len(d.s.Points) / max(d.coords(), 1) }
 
 // Next implements family.Driver.
 func (d *driver) Next() *family.Step {
@@ -141,9 +141,9 @@ func (d *driver) Next() *family.Step {
 		return d.next
 	}
 	s := &d.s
-	b := &body{Grid: s.grid, Points: s.points, Salt: mix(d.set.Seed + uint64(s.op)<<32 + uint64(s.round))}
-	step := &family.Step{Op: s.op, Set: family.Train, Body: b}
-	switch s.op {
+	b := &body{Grid: s.Grid, Points: s.Points, Salt: mix(d.set.Seed + uint64(s.Op)<<32 + uint64(s.Round))}
+	step := &family.Step{Op: s.Op, Set: family.Train, Body: b}
+	switch s.Op {
 	case opBounds:
 		step.Body, step.Set = nil, family.Train|family.Held
 	case opFirst:
@@ -156,26 +156,26 @@ func (d *driver) Next() *family.Step {
 		}
 		b.Points = make([]float64, d.coords())
 	case opDraw:
-		b.From, b.Draw = s.from, d.draws
+		b.From, b.Draw = s.From, d.draws
 		if d.init == initPlus {
 			b.Draw = 1
 		}
 	case opWeights:
-		b.From = s.from
+		b.From = s.From
 	case opAssign:
-		b.Iter, b.Prev = s.iter, s.prev
+		b.Iter, b.Prev = s.Iter, s.Prev
 	case opFar:
-		for _, w := range s.weights {
+		for _, w := range s.Weights {
 			if w == 0 {
 				b.Draw++
 			}
 		}
 	case opBatch:
-		step.Batch = &optim.MiniBatch{Epoch: s.iter, Step: s.batch, Steps: d.steps}
+		step.Batch = &optim.MiniBatch{Epoch: s.Iter, Step: s.Batch, Steps: d.steps}
 	case opExact:
 		step.Set = family.Train | family.Held
 	}
-	switch s.op {
+	switch s.Op {
 	case opFirst, opAssign, opBatch:
 		step.Elements = len(b.Points)
 	}
@@ -187,8 +187,8 @@ func (d *driver) Next() *family.Step {
 func (d *driver) Tell(m family.Message) error {
 	p, s := m.(*partial), &d.s
 	d.next = nil
-	s.evals++
-	switch s.op {
+	s.Evals++
+	switch s.Op {
 	case opBounds:
 		if tooLarge(p.Max) || p.MaxHeld > 1e140 || !(p.MaxWeight > 0) || tooLarge([]float64{p.MaxWeight}) {
 			return pgerr.New(pgerr.NumericValueOutOfRange, "values of the features or weights are too large for k-means")
@@ -203,12 +203,12 @@ func (d *driver) Tell(m family.Message) error {
 		if far > 1e140 {
 			return pgerr.New(pgerr.NumericValueOutOfRange, "the centroids to begin with are too far from the rows")
 		}
-		s.grid = newGrid(d.set.Rows, p.Max, p.MaxWeight, far, d.set.Fitted.Codes)
-		s.op = opFirst
+		s.Grid = newGrid(d.set.Rows, p.Max, p.MaxWeight, far, d.set.Fitted.Codes)
+		s.Op = opFirst
 	case opFirst:
-		s.total, s.weight, s.squares = p.Sums, p.Weights[0], p.Inertia[0]
+		s.Total, s.Weight, s.Squares = p.Sums, p.Weights[0], p.Inertia[0]
 		if d.start != nil {
-			s.points = d.start
+			s.Points = d.start
 			d.begin()
 			break
 		}
@@ -216,12 +216,12 @@ func (d *driver) Tell(m family.Message) error {
 		if d.init == initRandom || d.clusters() == d.k {
 			d.begin()
 		} else {
-			s.op = opDraw
+			s.Op = opDraw
 		}
 	case opDraw:
 		d.drawn(&p.Sample)
 	case opWeights:
-		s.points = reduce(s.points, p.Weights, d.k, d.coords(), mix(d.set.Seed^mulB))
+		s.Points = reduce(s.Points, p.Weights, d.k, d.coords(), mix(d.set.Seed^mulB))
 		d.begin()
 	case opAssign:
 		d.assigned(p)
@@ -237,7 +237,7 @@ func (d *driver) Tell(m family.Message) error {
 
 // FromRanges implements family.FromRanges.
 func (d *driver) FromRanges(r *feature.Ranges) family.Message {
-	if d.s.op != opBounds || d.set.Held > 0 {
+	if d.s.Op != opBounds || d.set.Held > 0 {
 		return nil
 	}
 	p := &partial{MaxWeight: 1}
@@ -249,19 +249,19 @@ func (d *driver) FromRanges(r *feature.Ranges) family.Message {
 
 // take adds the drawn rows to the candidates.
 func (d *driver) take(p *sample) {
-	d.s.from = d.clusters()
-	points := append([]float64{}, d.s.points...) // the step's body keeps the old ones
+	d.s.From = d.clusters()
+	points := append([]float64{}, d.s.Points...) // the step's body keeps the old ones
 	for i := range p.Picks {
 		points = append(points, p.Picks[i].coords(d.set.Fitted.OneHot)...)
 	}
-	d.s.points = points
+	d.s.Points = points
 }
 
 // drawn ends a pass that drew rows.
 func (d *driver) drawn(p *sample) {
 	s := &d.s
 	d.take(p)
-	s.round++
+	s.Round++
 	n := d.clusters()
 	switch last := len(p.Picks) == 0; { // every row is a candidate
 	case d.init == initPlus:
@@ -270,28 +270,28 @@ func (d *driver) drawn(p *sample) {
 		}
 	case n <= d.k && last:
 		d.begin()
-	case s.round >= d.rounds && n >= d.k || last:
-		s.op = opWeights
+	case s.Round >= d.rounds && n >= d.k || last:
+		s.Op = opWeights
 	}
 }
 
 // begin starts Lloyd's iterations or the mini-batches.
 func (d *driver) begin() {
 	s, k := &d.s, d.clusters()
-	s.from, s.prev = 0, nil
-	s.sums, s.weights = make([]int64, k*d.coords()), make([]int64, k)
-	s.op = opAssign
+	s.From, s.Prev = 0, nil
+	s.Sums, s.Weights = make([]int64, k*d.coords()), make([]int64, k)
+	s.Op = opAssign
 	if d.steps > 0 {
-		s.op, s.counts, s.epoch0 = opBatch, make([]float64, k), s.points
+		s.Op, s.Counts, s.Epoch0 = opBatch, make([]float64, k), s.Points
 	}
 }
 
 // center computes the mean of integer sums.
 func (d *driver) center(dst []float64, sums []int64, weight int64) {
-	w := float64(weight) / d.s.grid.Weight * d.s.grid.Unit
+	w := float64(weight) / d.s.Grid.Weight * d.s.Grid.Unit
 	for j, v := range sums {
-		if j < len(d.s.grid.Col) {
-			dst[j] = float64(v) / d.s.grid.Col[j] / w
+		if j < len(d.s.Grid.Col) {
+			dst[j] = float64(v) / d.s.Grid.Col[j] / w
 		} else {
 			dst[j] = float64(v) / float64(weight)
 		}
@@ -301,13 +301,13 @@ func (d *driver) center(dst []float64, sums []int64, weight int64) {
 // assigned ends an assignment of all rows to centroids.
 func (d *driver) assigned(p *partial) {
 	s := &d.s
-	plus(&s.sums, p.Sums)
-	plus(&s.weights, p.Weights)
-	s.loss = d.between()
-	s.moved = p.Changed > 0 || s.prev == nil
-	for _, w := range s.weights {
+	plus(&s.Sums, p.Sums)
+	plus(&s.Weights, p.Weights)
+	s.Loss = d.between()
+	s.Moved = p.Changed > 0 || s.Prev == nil
+	for _, w := range s.Weights {
 		if w == 0 {
-			s.op = opFar
+			s.Op = opFar
 			return
 		}
 	}
@@ -317,10 +317,10 @@ func (d *driver) assigned(p *partial) {
 // means returns the means of clusters; empty ones stay where they are.
 func (d *driver) means() []float64 {
 	s, n := &d.s, d.coords()
-	out := append([]float64{}, s.points...)
-	for k, w := range s.weights {
+	out := append([]float64{}, s.Points...)
+	for k, w := range s.Weights {
 		if w > 0 {
-			d.center(out[k*n:(k+1)*n], s.sums[k*n:(k+1)*n], w)
+			d.center(out[k*n:(k+1)*n], s.Sums[k*n:(k+1)*n], w)
 		}
 	}
 	return out
@@ -329,37 +329,37 @@ func (d *driver) means() []float64 {
 // moveTo ends an iteration: the centroids move, those of empty clusters to rows.
 func (d *driver) moveTo(points []float64, far []pick) {
 	s, n := &d.s, d.coords()
-	for k, w := range s.weights {
+	for k, w := range s.Weights {
 		if w == 0 && len(far) > 0 {
 			copy(points[k*n:], far[0].coords(d.set.Fitted.OneHot))
-			far, s.moved = far[1:], true
+			far, s.Moved = far[1:], true
 		}
 	}
-	s.prev, s.points = s.points, points
-	s.iter++
-	s.op = opAssign
-	switch moved := squared(s.prev, s.points); {
-	case !s.moved || moved <= float64(d.tol*d.variance()):
-		s.stopped, s.op = "converged", opExact
-	case s.iter >= d.most:
-		s.stopped, s.op = "max_iterations", opExact
+	s.Prev, s.Points = s.Points, points
+	s.Iter++
+	s.Op = opAssign
+	switch moved := squared(s.Prev, s.Points); {
+	case !s.Moved || moved <= float64(d.tol*d.variance()):
+		s.Stopped, s.Op = "converged", opExact
+	case s.Iter >= d.most:
+		s.Stopped, s.Op = "max_iterations", opExact
 	}
 }
 
 // mean is that of all rows.
 func (d *driver) mean() []float64 {
 	m := make([]float64, d.coords())
-	d.center(m, d.s.total, d.s.weight)
+	d.center(m, d.s.Total, d.s.Weight)
 	return m
 }
 
 // spread is the mean of the rows' squared distances from the origin.
 func (d *driver) spread() float64 {
 	s := &d.s
-	w := float64(s.weight) / s.grid.Weight
-	q := s.squares.float() / s.grid.Square / w
-	for _, v := range s.total[len(s.grid.Col):] { // 0 and 1 are their squares
-		q += float64(v) / float64(s.weight)
+	w := float64(s.Weight) / s.Grid.Weight
+	q := s.Squares.float() / s.Grid.Square / w
+	for _, v := range s.Total[len(s.Grid.Col):] { // 0 and 1 are their squares
+		q += float64(v) / float64(s.Weight)
 	}
 	return q
 }
@@ -378,16 +378,16 @@ func (d *driver) between() float64 {
 	m := d.mean()
 	q := d.spread() - f64.Dot(m, m)
 	at := make([]float64, n)
-	for k, w := range s.weights {
+	for k, w := range s.Weights {
 		if w == 0 {
 			continue
 		}
-		d.center(at, s.sums[k*n:(k+1)*n], w)
+		d.center(at, s.Sums[k*n:(k+1)*n], w)
 		var inner float64 // |c-m|² - 2(c-m)(x-m), c the centroid and x the mean
-		for j, c := range s.points[k*n : (k+1)*n] {
+		for j, c := range s.Points[k*n : (k+1)*n] {
 			inner = f64.FMA(c-m[j], float64(c-m[j])-2*(at[j]-m[j]), inner)
 		}
-		q = f64.FMA(inner, float64(w)/float64(s.weight), q)
+		q = f64.FMA(inner, float64(w)/float64(s.Weight), q)
 	}
 	return math.Max(q, 0)
 }
@@ -395,33 +395,33 @@ func (d *driver) between() float64 {
 // batched ends a mini-batch: each centroid is the mean of all rows it has seen.
 func (d *driver) batched(p *partial) {
 	s, n := &d.s, d.coords()
-	points := append([]float64{}, s.points...)
+	points := append([]float64{}, s.Points...)
 	at := make([]float64, n)
 	for k, w := range p.Weights {
 		if w == 0 {
 			continue
 		}
-		v := float64(w) / s.grid.Weight
-		s.counts[k] += v
+		v := float64(w) / s.Grid.Weight
+		s.Counts[k] += v
 		d.center(at, p.Sums[k*n:(k+1)*n], w)
 		for j := range at {
-			points[k*n+j] = f64.FMA(at[j]-points[k*n+j], v/s.counts[k], points[k*n+j])
+			points[k*n+j] = f64.FMA(at[j]-points[k*n+j], v/s.Counts[k], points[k*n+j])
 		}
 	}
-	s.points = points
-	s.inertia.plus(p.Inertia[0])
-	if s.batch++; s.batch < d.steps {
+	s.Points = points
+	s.Inertia.plus(p.Inertia[0])
+	if s.Batch++; s.Batch < d.steps {
 		return
 	}
-	s.loss = s.inertia.float() / s.grid.Square / (float64(s.weight) / s.grid.Weight)
-	moved := squared(s.epoch0, s.points)
-	s.batch, s.inertia, s.epoch0 = 0, wide{}, s.points
-	s.iter++
+	s.Loss = s.Inertia.float() / s.Grid.Square / (float64(s.Weight) / s.Grid.Weight)
+	moved := squared(s.Epoch0, s.Points)
+	s.Batch, s.Inertia, s.Epoch0 = 0, wide{}, s.Points
+	s.Iter++
 	switch {
 	case moved <= float64(d.tol*d.variance()):
-		s.stopped, s.op = "converged", opExact
-	case s.iter >= d.most:
-		s.stopped, s.op = "max_iterations", opExact
+		s.Stopped, s.Op = "converged", opExact
+	case s.Iter >= d.most:
+		s.Stopped, s.Op = "max_iterations", opExact
 	}
 }
 
@@ -432,13 +432,13 @@ func (d *driver) measure(p *partial) {
 	for _, w := range p.Weights {
 		total += w
 	}
-	inertia := p.Inertia[0].float() / s.grid.Square
-	s.loss = inertia / (float64(total) / s.grid.Weight)
+	inertia := p.Inertia[0].float() / s.Grid.Square
+	s.Loss = inertia / (float64(total) / s.Grid.Weight)
 	if p.Held > 0 {
-		s.held = p.Inertia[1].float() / s.grid.Square / (float64(p.Held) / s.grid.Weight)
+		s.Held = p.Inertia[1].float() / s.Grid.Square / (float64(p.Held) / s.Grid.Weight)
 	}
-	s.metrics = []float64{inertia, s.loss, daviesBouldin(s.points, n, p, &s.grid)}
-	s.op = numOps
+	s.Metrics = []float64{inertia, s.Loss, daviesBouldin(s.Points, n, p, &s.Grid)}
+	s.Op = numOps
 }
 
 // daviesBouldin is the mean over clusters of the worst similarity to another:
@@ -465,9 +465,9 @@ func daviesBouldin(points []float64, n int, p *partial, g *grid) float64 {
 // State implements family.Driver.
 func (d *driver) State() family.State {
 	s := &d.s
-	st := family.State{Iteration: s.iter, TrainLoss: s.loss, ValidationLoss: s.held, Done: s.op == numOps, Converged: s.stopped == "converged",
-		Stopped: s.stopped, Evals: s.evals}
-	for i, v := range s.metrics {
+	st := family.State{Iteration: s.Iter, TrainLoss: s.Loss, ValidationLoss: s.Held, Done: s.Op == numOps, Converged: s.Stopped == "converged",
+		Stopped: s.Stopped, Evals: s.Evals}
+	for i, v := range s.Metrics {
 		st.Metrics = append(st.Metrics, family.Metric{Name: names[i], Value: v})
 	}
 	return st
@@ -475,60 +475,31 @@ func (d *driver) State() family.State {
 
 // Predictor implements family.Driver.
 func (d *driver) Predictor() (family.Predictor, error) {
-	return newPredictor(d.set.Fitted, d.s.points), nil
+	return newPredictor(d.set.Fitted, d.s.Points), nil
 }
 
 // Encode implements family.Driver.
 func (d *driver) Encode(e *canon.E) error {
-	s := &d.s
-	e.U8(s.op)
-	s.grid.encode(e)
-	e.I64s(s.total)
-	e.I64(s.weight)
-	s.squares.encode(e)
-	for _, v := range [][]float64{s.points, s.prev, s.counts, s.epoch0, s.metrics, {s.loss, s.held}} {
-		e.F64s(v)
-	}
-	e.I64s(s.sums)
-	e.I64s(s.weights)
-	s.inertia.encode(e)
-	for _, v := range []int{s.from, s.round, s.batch, s.iter, s.evals} {
-		e.Int(v)
-	}
-	e.Bool(s.moved)
-	e.Str(s.stopped)
+	canon.Put(e, &d.s)
 	return nil
 }
 
 // UnmarshalBinary implements encoding.BinaryUnmarshaler.
 func (d *driver) UnmarshalBinary(b []byte) error {
 	r := canon.Read(b)
-	s := progress{op: r.U8(), grid: decodeGrid(r), total: r.I64s(), weight: r.I64(), squares: wide{r.I64(), r.U64()}}
-	var losses []float64
-	for _, v := range []*[]float64{&s.points, &s.prev, &s.counts, &s.epoch0, &s.metrics, &losses} {
-		*v = r.F64s()
-	}
-	s.sums, s.weights = r.I64s(), r.I64s()
-	s.inertia = wide{r.I64(), r.U64()}
-	for _, v := range []*int{&s.from, &s.round, &s.batch, &s.iter, &s.evals} {
-		if *v = r.Int(); *v < 0 {
-			r.Fail()
-		}
-	}
-	s.moved, s.stopped = r.Bool(), r.Str()
+	s := *canon.Get[progress](r)
 	n := d.coords()
-	k := len(s.points) / max(n, 1)
+	k := len(s.Points) / max(n, 1)
 	empty := func(have, want int) bool { return have == 0 || have == want }
-	if s.op == 0 || s.op > numOps || len(losses) != 2 || len(s.points) != k*n || !empty(len(s.prev), k*n) || !empty(len(s.sums), k*n) ||
-		!empty(len(s.weights), k) || !empty(len(s.counts), k) || !empty(len(s.epoch0), k*n) || s.from > k || len(s.metrics) > len(names) ||
-		s.op > opBounds && len(s.grid.Col) != d.set.Fitted.Dense || s.op > opFirst && (len(s.total) != n || k == 0) ||
-		s.op >= opAssign && s.op < numOps && len(s.weights) != k {
+	if s.Op == 0 || s.Op > numOps || min(s.From, s.Round, s.Batch, s.Iter, s.Evals) < 0 || len(s.Points) != k*n || !empty(len(s.Prev), k*n) || !empty(len(s.Sums), k*n) ||
+		!empty(len(s.Weights), k) || !empty(len(s.Counts), k) || !empty(len(s.Epoch0), k*n) || s.From > k || len(s.Metrics) > len(names) ||
+		s.Op > opBounds && len(s.Grid.Col) != d.set.Fitted.Dense || s.Op > opFirst && (len(s.Total) != n || k == 0) ||
+		s.Op >= opAssign && s.Op < numOps && len(s.Weights) != k {
 		r.Fail()
 	}
 	if err := r.Done("a training's state"); err != nil {
 		return err
 	}
-	s.loss, s.held = losses[0], losses[1]
 	d.s, d.next = s, nil
 	return nil
 }

@@ -297,8 +297,8 @@ func TestEmptyClustersMove(t *testing.T) {
 	far := false
 	for !drv.State().Done {
 		s := drv.Next()
-		if s.Op == opAssign && drv.(*driver).s.iter == 0 {
-			copy(drv.(*driver).s.points, []float64{0, 1e6, 2e6})
+		if s.Op == opAssign && drv.(*driver).s.Iter == 0 {
+			copy(drv.(*driver).s.Points, []float64{0, 1e6, 2e6})
 		}
 		far = far || s.Op == opFar
 		p, err := w.NewPass(s)

@@ -32,31 +32,11 @@ type body struct {
 }
 
 // Encode implements family.Message.
-func (b *body) Encode(e *canon.E) {
-	e.Int(b.Iter)
-	e.F64s(b.Points)
-	e.F64s(b.Prev)
-	e.Int(b.From)
-	e.Int(b.Draw)
-	e.U64(b.Salt)
-	b.Grid.encode(e)
-}
-
-func (g *grid) encode(e *canon.E) {
-	e.F64s(g.Col)
-	e.F64(g.Unit)
-	e.F64(g.Weight)
-	e.F64(g.Square)
-	e.F64(g.Dist)
-}
-
-func decodeGrid(d *canon.D) grid {
-	return grid{Col: d.F64s(), Unit: d.F64(), Weight: d.F64(), Square: d.F64(), Dist: d.F64()}
-}
+func (b *body) Encode(e *canon.E) { canon.Put(e, b) }
 
 // DecodeStep implements family.Family.
 func (kmeans) DecodeStep(op uint8, d *canon.D) family.Message {
-	b := &body{Iter: d.Int(), Points: d.F64s(), Prev: d.F64s(), From: d.Int(), Draw: d.Int(), Salt: d.U64(), Grid: decodeGrid(d)}
+	b := canon.Get[body](d)
 	if op == 0 || op >= numOps || b.Iter < 0 || b.From < 0 || b.Draw < 0 || b.Draw > 1<<24 || len(b.Prev) > 0 && len(b.Prev) != len(b.Points) ||
 		!finite(b.Points) || !finite(b.Prev) {
 		d.Fail()
@@ -79,57 +59,11 @@ type partial struct {
 }
 
 // Encode implements family.Message.
-func (p *partial) Encode(e *canon.E) {
-	e.F64s(p.Max)
-	e.F64(p.MaxWeight)
-	e.F64(p.MaxHeld)
-	e.I64s(p.Sums)
-	e.I64s(p.Weights)
-	e.I64(p.Changed)
-	for _, w := range p.Inertia {
-		w.encode(e)
-	}
-	e.I64(p.Held)
-	e.U32(uint32(len(p.Dists)))
-	for _, w := range p.Dists {
-		w.encode(e)
-	}
-	e.Int(p.Sample.Cap)
-	e.U32(uint32(len(p.Sample.Picks)))
-	for i := range p.Sample.Picks {
-		k := &p.Sample.Picks[i]
-		e.F64(k.Key)
-		e.F64s(k.X)
-		e.U32(uint32(len(k.Code)))
-		for _, c := range k.Code {
-			e.U32(uint32(c))
-		}
-	}
-}
-
-func (w wide) encode(e *canon.E) {
-	e.I64(w.Hi)
-	e.U64(w.Lo)
-}
+func (p *partial) Encode(e *canon.E) { canon.Put(e, p) }
 
 // DecodePartial implements family.Family.
 func (kmeans) DecodePartial(op uint8, d *canon.D) family.Message {
-	p := &partial{Max: d.F64s(), MaxWeight: d.F64(), MaxHeld: d.F64(), Sums: d.I64s(), Weights: d.I64s(), Changed: d.I64()}
-	for i := range p.Inertia {
-		p.Inertia[i] = wide{d.I64(), d.U64()}
-	}
-	p.Held = d.I64()
-	for range d.Count(16) {
-		p.Dists = append(p.Dists, wide{d.I64(), d.U64()})
-	}
-	p.Sample.Cap = d.Int()
-	for range d.Count(16) {
-		k := pick{Key: d.F64(), X: d.F64s()}
-		for range d.Count(4) {
-			k.Code = append(k.Code, int32(d.U32()))
-		}
-		p.Sample.Picks = append(p.Sample.Picks, k)
-	}
+	p := canon.Get[partial](d)
 	if op == 0 || op >= numOps || p.Sample.Cap < len(p.Sample.Picks) {
 		d.Fail()
 	}

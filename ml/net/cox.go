@@ -23,19 +23,14 @@ import (
 // timeline is the distinct times of events, ascending, and the number and the
 // weight of those at each. Beside it are sums over all rows of weights, and of the dense columns and
 // their squares times these, where the optimiser needs them.
-type timeline struct{ times, count, weight, sums []float64 }
+type timeline struct{ Times, Count, Weight, Sums []float64 }
 
 // Encode implements family.Message.
-func (t *timeline) Encode(e *canon.E) {
-	e.F64s(t.times)
-	e.F64s(t.count)
-	e.F64s(t.weight)
-	e.F64s(t.sums)
-}
+func (t *timeline) Encode(e *canon.E) { canon.Put(e, t) }
 
 func decodeTimeline(d *canon.D) *timeline {
-	t := &timeline{d.F64s(), d.F64s(), d.F64s(), d.F64s()}
-	if len(t.count) != len(t.times) || len(t.weight) != len(t.times) || !slices.IsSorted(t.times) {
+	t := canon.Get[timeline](d)
+	if len(t.Count) != len(t.Times) || len(t.Weight) != len(t.Times) || !slices.IsSorted(t.Times) {
 		d.Fail()
 		return &timeline{}
 	}
@@ -63,29 +58,29 @@ func (t *timeline) add(times, weights []float64) {
 }
 
 func (t *timeline) push(time, count, weight float64) {
-	if n := len(t.times) - 1; n >= 0 && t.times[n] == time {
-		t.count[n] += count
-		t.weight[n] += weight
+	if n := len(t.Times) - 1; n >= 0 && t.Times[n] == time {
+		t.Count[n] += count
+		t.Weight[n] += weight
 		return
 	}
-	t.times, t.count, t.weight = append(t.times, time), append(t.count, count), append(t.weight, weight)
+	t.Times, t.Count, t.Weight = append(t.Times, time), append(t.Count, count), append(t.Weight, weight)
 }
 
 func (t *timeline) merge(o *timeline) (*timeline, error) {
-	out := &timeline{sums: t.sums}
-	if len(o.sums) == len(t.sums) {
-		f64.Add(out.sums, o.sums)
+	out := &timeline{Sums: t.Sums}
+	if len(o.Sums) == len(t.Sums) {
+		f64.Add(out.Sums, o.Sums)
 	}
-	for i, k := 0, 0; i < len(t.times) || k < len(o.times); {
-		if k == len(o.times) || i < len(t.times) && t.times[i] <= o.times[k] {
-			out.push(t.times[i], t.count[i], t.weight[i])
+	for i, k := 0, 0; i < len(t.Times) || k < len(o.Times); {
+		if k == len(o.Times) || i < len(t.Times) && t.Times[i] <= o.Times[k] {
+			out.push(t.Times[i], t.Count[i], t.Weight[i])
 			i++
 		} else {
-			out.push(o.times[k], o.count[k], o.weight[k])
+			out.push(o.Times[k], o.Count[k], o.Weight[k])
 			k++
 		}
 	}
-	if len(out.times) > maxTimes {
+	if len(out.Times) > maxTimes {
 		return nil, pgerr.New(pgerr.ProgramLimitExceeded, "the events of the training rows have more than %d distinct times", maxTimes).
 			WithHint("Round the durations in the query.")
 	}
@@ -105,13 +100,13 @@ func seen(times []float64, time float64) int {
 // quantiles are the ends of at most n intervals with as many events each.
 func (t *timeline) quantiles(n int) (ends []float64) {
 	total, sum := 0.0, 0.0
-	for _, w := range t.weight {
+	for _, w := range t.Weight {
 		total += w
 	}
-	for i, w := range t.weight {
+	for i, w := range t.Weight {
 		sum += w
-		if k := float64(len(ends) + 1); t.times[i] > 0 && (i == len(t.weight)-1 || len(ends) < n-1 && sum*float64(n) >= k*total) {
-			ends = append(ends, t.times[i])
+		if k := float64(len(ends) + 1); t.Times[i] > 0 && (i == len(t.Weight)-1 || len(ends) < n-1 && sum*float64(n) >= k*total) {
+			ends = append(ends, t.Times[i])
 		}
 	}
 	return ends
@@ -121,23 +116,17 @@ func (t *timeline) quantiles(n int) (ends []float64) {
 // rows see, at, ascending, the weighted e^score of all of them and of those whose
 // event that is; the events' scores; and the weight of all.
 type risks struct {
-	weight, scores float64
-	at             []int64
-	all, events    scaledSums
+	Weight, Scores float64
+	At             []int64
+	All, Events    scaledSums
 }
 
 // Encode implements family.Message.
-func (r *risks) Encode(e *canon.E) {
-	e.F64(r.weight)
-	e.F64(r.scores)
-	e.I64s(r.at)
-	r.all.encode(e)
-	r.events.encode(e)
-}
+func (r *risks) Encode(e *canon.E) { canon.Put(e, r) }
 
 func decodeRisks(d *canon.D) *risks {
-	r := &risks{d.F64(), d.F64(), d.I64s(), decodeScaled(d), decodeScaled(d)}
-	if !r.all.fits(len(r.at)) || !r.events.fits(len(r.at)) {
+	r := canon.Get[risks](d)
+	if !r.All.fits(len(r.At)) || !r.Events.fits(len(r.At)) {
 		d.Fail()
 		return &risks{}
 	}
@@ -145,17 +134,17 @@ func decodeRisks(d *canon.D) *risks {
 }
 
 func (r *risks) merge(o *risks) *risks {
-	out := &risks{weight: r.weight + o.weight, scores: r.scores + o.scores}
-	for i, k := 0, 0; i < len(r.at) || k < len(o.at); {
+	out := &risks{Weight: r.Weight + o.Weight, Scores: r.Scores + o.Scores}
+	for i, k := 0, 0; i < len(r.At) || k < len(o.At); {
 		switch {
-		case k == len(o.at) || i < len(r.at) && r.at[i] < o.at[k]:
-			out.push(r.at[i], r.all.get(i), r.events.get(i))
+		case k == len(o.At) || i < len(r.At) && r.At[i] < o.At[k]:
+			out.push(r.At[i], r.All.get(i), r.Events.get(i))
 			i++
-		case i == len(r.at) || o.at[k] < r.at[i]:
-			out.push(o.at[k], o.all.get(k), o.events.get(k))
+		case i == len(r.At) || o.At[k] < r.At[i]:
+			out.push(o.At[k], o.All.get(k), o.Events.get(k))
 			k++
 		default:
-			out.push(r.at[i], r.all.get(i).plus(o.all.get(k)), r.events.get(i).plus(o.events.get(k)))
+			out.push(r.At[i], r.All.get(i).plus(o.All.get(k)), r.Events.get(i).plus(o.Events.get(k)))
 			i, k = i+1, k+1
 		}
 	}
@@ -163,9 +152,9 @@ func (r *risks) merge(o *risks) *risks {
 }
 
 func (r *risks) push(at int64, all, events scaled) {
-	r.at = append(r.at, at)
-	r.all.push(all)
-	r.events.push(events)
+	r.At = append(r.At, at)
+	r.All.push(all)
+	r.Events.push(events)
 }
 
 // likelihood returns the negative log partial likelihood, and by the number of
@@ -175,21 +164,21 @@ func (r *risks) push(at int64, all, events scaled) {
 // for the l-th of them. The loss is infinite where it is no number, or below 0, which no
 // likelihood is. It fails where r is not of t's times.
 func (t *timeline) likelihood(r *risks, efron bool) (loss float64, cumulative, own scaledSums, err error) {
-	m := len(t.times)
-	cumulative.v, own.v = make([]float64, m+1), make([]float64, m+1)
-	loss = -r.scores
-	most := math.Abs(r.scores) // of the terms, for their rounding errors
-	risk, last := scaled{}, len(r.at)-1
+	m := len(t.Times)
+	cumulative.V, own.V = make([]float64, m+1), make([]float64, m+1)
+	loss = -r.Scores
+	most := math.Abs(r.Scores) // of the terms, for their rounding errors
+	risk, last := scaled{}, len(r.At)-1
 	for k := m; k >= 1; k-- {
 		events := scaled{}
-		for ; last >= 0 && r.at[last] >= int64(k); last-- {
-			if r.at[last] > int64(m) {
+		for ; last >= 0 && r.At[last] >= int64(k); last-- {
+			if r.At[last] > int64(m) {
 				return 0, cumulative, own, pgerr.New(pgerr.DataCorrupted, "sums over rows at risk are of other times")
 			}
-			risk = risk.plus(r.all.get(last))
-			events = r.events.get(last)
+			risk = risk.plus(r.All.get(last))
+			events = r.Events.get(last)
 		}
-		n, w := t.count[k-1], t.weight[k-1]
+		n, w := t.Count[k-1], t.Weight[k-1]
 		add := func(w, left float64) float64 {
 			term := float64(w * scaled{left, risk.e}.log())
 			loss += term

@@ -162,8 +162,8 @@ func (d *driver) Tell(m family.Message) error {
 func (d *driver) measured(m *moments) error {
 	s := &d.s
 	s.op = opLearn
-	s.units.mean = m.mean
-	if dev := math.Sqrt(m.squares / m.weight); dev > 0 {
+	s.units.mean = m.Mean
+	if dev := math.Sqrt(m.Squares / m.Weight); dev > 0 {
 		s.units.dev = dev
 	}
 	if s.units.mean-s.units.mean != 0 || s.units.dev-s.units.dev != 0 {

@@ -77,32 +77,28 @@ func (p *partial) free() {
 
 // moments is a partial of opMoments: the weight of rows, the target's mean, and
 // the sum of squares around it.
-type moments struct{ weight, mean, squares float64 }
+type moments struct{ Weight, Mean, Squares float64 }
 
 // Encode implements family.Message.
-func (m *moments) Encode(e *canon.E) {
-	e.F64(m.weight)
-	e.F64(m.mean)
-	e.F64(m.squares)
-}
+func (m *moments) Encode(e *canon.E) { canon.Put(e, m) }
 
 // add adds those of other rows (Chan, Golub and LeVeque 1983).
 func (m *moments) add(o moments) {
-	if !(o.weight > 0) {
+	if !(o.Weight > 0) {
 		return
 	}
-	w := m.weight + o.weight
-	d := o.mean - m.mean
-	m.mean += float64(d * (o.weight / w))
-	m.squares += o.squares + float64(float64(d*d)*(m.weight*(o.weight/w)))
-	m.weight = w
+	w := m.Weight + o.Weight
+	d := o.Mean - m.Mean
+	m.Mean += float64(d * (o.Weight / w))
+	m.Squares += o.Squares + float64(float64(d*d)*(m.Weight*(o.Weight/w)))
+	m.Weight = w
 }
 
 // DecodePartial implements family.Family.
 func (f *nets) DecodePartial(op uint8, d *canon.D) family.Message {
 	switch op {
 	case opMoments:
-		return &moments{d.F64(), d.F64(), d.F64()}
+		return canon.Get[moments](d)
 	case opLearn, opLoss:
 		return &partial{sums: decodeSums(d), grad: d.SparseF32s()}
 	}

@@ -4,7 +4,6 @@ import (
 	"math"
 
 	"github.com/tributarydb/tributary/exec/kernel/f64"
-	"github.com/tributarydb/tributary/ml/canon"
 )
 
 // scaled is the number v·2^(scaleBits·e). Hazards e^score neither overflow nor vanish in it,
@@ -65,40 +64,33 @@ func (a scaled) log() float64 {
 
 // scaledSums are sums by place; without e the exponents are 0.
 type scaledSums struct {
-	v []float64
-	e []int64
+	V []float64
+	E []int64
 }
 
 func (s *scaledSums) get(k int) scaled {
-	if len(s.e) == 0 {
-		return scaled{s.v[k], 0}
+	if len(s.E) == 0 {
+		return scaled{s.V[k], 0}
 	}
-	return scaled{s.v[k], s.e[k]}
+	return scaled{s.V[k], s.E[k]}
 }
 
 func (s *scaledSums) set(k int, x scaled) {
-	if x.e != 0 && len(s.e) == 0 {
-		s.e = make([]int64, len(s.v), cap(s.v))
+	if x.e != 0 && len(s.E) == 0 {
+		s.E = make([]int64, len(s.V), cap(s.V))
 	}
-	if s.v[k] = x.v; len(s.e) > 0 {
-		s.e[k] = x.e
+	if s.V[k] = x.v; len(s.E) > 0 {
+		s.E[k] = x.e
 	}
 }
 
 func (s *scaledSums) push(x scaled) {
-	s.v = append(s.v, 0)
-	if len(s.e) > 0 {
-		s.e = append(s.e, 0)
+	s.V = append(s.V, 0)
+	if len(s.E) > 0 {
+		s.E = append(s.E, 0)
 	}
-	s.set(len(s.v)-1, x)
+	s.set(len(s.V)-1, x)
 }
-
-func (s *scaledSums) encode(e *canon.E) {
-	e.F64s(s.v)
-	e.I64s(s.e)
-}
-
-func decodeScaled(d *canon.D) scaledSums { return scaledSums{d.F64s(), d.I64s()} }
 
 // fits reports whether s has n places.
-func (s *scaledSums) fits(n int) bool { return len(s.v) == n && (len(s.e) == 0 || len(s.e) == n) }
+func (s *scaledSums) fits(n int) bool { return len(s.V) == n && (len(s.E) == 0 || len(s.E) == n) }

@@ -149,7 +149,7 @@ func (survival) DecodeStep(op uint8, d *canon.D) family.Message {
 	if op < opRisks || op > opPairs {
 		d.Fail()
 	}
-	return &survivalRequest{params: d.F32s(), times: d.F64s(), cumulative: decodeScaled(d), own: decodeScaled(d), every: d.U64()}
+	return canon.Get[survivalRequest](d)
 }
 
 // DecodePartial implements family.Family.
@@ -160,9 +160,9 @@ func (survival) DecodePartial(op uint8, d *canon.D) family.Message {
 	case opRisks:
 		return decodeRisks(d)
 	case opSlopes, opHazards, opHazardLoss:
-		return decodeSlopes(d)
+		return canon.Get[slopes](d)
 	case opPairs:
-		return decodePairs(d)
+		return canon.Get[concordanceRows](d)
 	}
 	d.Fail()
 	return &slopes{}
@@ -180,12 +180,12 @@ func (survival) Merge(_ uint8, left, right family.Message) (family.Message, erro
 			return a.merge(b), nil
 		}
 	case *slopes:
-		if b, ok := right.(*slopes); ok && len(a.grad) == len(b.grad) {
+		if b, ok := right.(*slopes); ok && len(a.Grad) == len(b.Grad) {
 			return a.merge(b), nil
 		}
 	case *concordanceRows:
 		if b, ok := right.(*concordanceRows); ok {
-			a.rows = append(a.rows, b.rows...)
+			a.Rows = append(a.Rows, b.Rows...)
 			return a, nil
 		}
 	}

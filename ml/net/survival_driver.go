@@ -61,7 +61,7 @@ func (survival) NewDriver(s *family.Setup, node *family.Node) (family.Driver, er
 func (d *survivalDriver) start() error {
 	s, o := &d.s, d.set.Options
 	line := &s.lines[0]
-	if len(line.times) == 0 {
+	if len(line.Times) == 0 {
 		return pgerr.New(pgerr.InvalidParameterValue, "the event happened in none of the training rows")
 	}
 	if d.hazard {
@@ -75,7 +75,7 @@ func (d *survivalDriver) start() error {
 	if err := d.makeNet(); err != nil {
 		return err
 	}
-	s.units = d.unitsOf(line.sums)
+	s.units = d.unitsOf(line.Sums)
 	params := make([]float64, d.net.params())
 	if len(d.spec.hidden) > 0 || d.set.Fitted.Codes > 0 {
 		for i, v := range d.net.init(d.set.Seed) {
@@ -179,25 +179,25 @@ func (d *survivalDriver) Next() *family.Step {
 	if s.op == opTimes {
 		return step
 	}
-	r := &survivalRequest{params: narrowed(d.opt.State().Theta), times: s.lines[step.Set>>1].times}
+	r := &survivalRequest{Params: narrowed(d.opt.State().Theta), Times: s.lines[step.Set>>1].Times}
 	if d.hazard {
-		r.times = s.ends
+		r.Times = s.ends
 	}
 	step.Body = r
 	if s.op == opSlopes || s.op == opHazards {
-		step.Elements = len(r.params)
+		step.Elements = len(r.Params)
 	}
 	switch {
 	case s.op == opPairs:
-		r.every = uint64((d.measured() + maxPairs - 1) / maxPairs)
+		r.Every = uint64((d.measured() + maxPairs - 1) / maxPairs)
 	case !s.held && !s.ended:
 		want := d.opt.Next()
-		r.params = narrowed(want.Theta)
+		r.Params = narrowed(want.Theta)
 		if d.hazard {
 			step.Batch = want.Batch
 		}
 		if s.op == opSlopes {
-			r.cumulative, r.own = s.cumulative, s.own
+			r.Cumulative, r.Own = s.cumulative, s.own
 		}
 	}
 	return step
@@ -222,14 +222,14 @@ func (d *survivalDriver) Tell(m family.Message) error {
 		return d.risked(p)
 	case *slopes:
 		if s.held {
-			return d.iterated(mean(p.loss, p.weight))
+			return d.iterated(mean(p.Loss, p.Weight))
 		}
 		if d.hazard {
-			return d.evaluated(p.loss, p.weight, p.grad)
+			return d.evaluated(p.Loss, p.Weight, p.Grad)
 		}
-		return d.evaluated(s.loss, s.weight, p.grad)
+		return d.evaluated(s.loss, s.weight, p.Grad)
 	case *concordanceRows:
-		if c, ok := pairs.Concordance(p.rows); ok {
+		if c, ok := pairs.Concordance(p.Rows); ok {
 			s.concordance = c
 		}
 		s.state.Done = true
@@ -253,7 +253,7 @@ func (d *survivalDriver) timed(t *timeline) error {
 		return d.start()
 	}
 	s.lines[0] = *t
-	if len(t.times) > maxTimes {
+	if len(t.Times) > maxTimes {
 		_, err := t.merge(&timeline{})
 		return err
 	}
@@ -277,12 +277,12 @@ func (d *survivalDriver) risked(r *risks) error {
 	case err != nil:
 		return err
 	case s.held:
-		return d.iterated(mean(loss, r.weight))
+		return d.iterated(mean(loss, r.Weight))
 	}
-	s.loss, s.weight, s.cumulative, s.own = loss, r.weight, cumulative, own
+	s.loss, s.weight, s.cumulative, s.own = loss, r.Weight, cumulative, own
 	if !s.ended {
 		if loss-loss != 0 { // the optimiser refuses the step, whose gradient would be nonsense
-			return d.evaluated(loss, r.weight, make([]float64, d.net.params()))
+			return d.evaluated(loss, r.Weight, make([]float64, d.net.params()))
 		}
 		s.op = opSlopes
 		return nil
@@ -297,16 +297,16 @@ func (d *survivalDriver) risked(r *risks) error {
 // are all shifted. It reports whether there is one.
 func (s *survivalProgress) rebase() bool {
 	c := &s.cumulative
-	if len(c.e) > 0 {
-		s.shift = float64(float32(-c.get(len(c.v) - 1).log())) // hazards of about 1
+	if len(c.E) > 0 {
+		s.shift = float64(float32(-c.get(len(c.V) - 1).log())) // hazards of about 1
 		by := expScaled(s.shift)
-		for k := range c.v {
+		for k := range c.V {
 			x := c.get(k)
-			c.v[k] = scaled{float64(x.v * by.v), x.e + by.e}.at(0)
+			c.V[k] = scaled{float64(x.v * by.v), x.e + by.e}.at(0)
 		}
-		c.e = nil
+		c.E = nil
 	}
-	for _, h := range c.v {
+	for _, h := range c.V {
 		if h-h != 0 {
 			return false
 		}
@@ -427,7 +427,7 @@ func (d *survivalDriver) Predictor() (family.Predictor, error) {
 	if d.hazard {
 		return newSurvivalPredictor(d.net, d.spec, d.set.Fitted, true, s.ends, nil, params), nil
 	}
-	return newSurvivalPredictor(d.net, d.spec, d.set.Fitted, false, s.lines[0].times, s.cumulative.v[1:], params), nil
+	return newSurvivalPredictor(d.net, d.spec, d.set.Fitted, false, s.lines[0].Times, s.cumulative.V[1:], params), nil
 }
 
 // Encode implements family.Driver.
@@ -439,8 +439,8 @@ func (d *survivalDriver) Encode(e *canon.E) error {
 		s.lines[i].Encode(e)
 	}
 	e.F64s(s.ends)
-	s.cumulative.encode(e)
-	s.own.encode(e)
+	canon.Put(e, &s.cumulative)
+	canon.Put(e, &s.own)
 	e.F64(s.shift)
 	s.units.Encode(e)
 	e.F64(s.loss)
@@ -461,11 +461,11 @@ func (d *survivalDriver) UnmarshalBinary(b []byte) error {
 	for i := range s.lines {
 		s.lines[i] = *decodeTimeline(r)
 	}
-	s.ends, s.cumulative, s.own, s.shift = r.F64s(), decodeScaled(r), decodeScaled(r), r.F64()
+	s.ends, s.cumulative, s.own, s.shift = r.F64s(), *canon.Get[scaledSums](r), *canon.Get[scaledSums](r), r.F64()
 	s.units = optim.DecodeUnits(r)
 	s.loss, s.weight, s.ended, s.state, s.concordance = r.F64(), r.F64(), r.Bool(), family.DecodeState(r), r.F64()
 	opt := r.Take(r.Left())
-	m := len(s.lines[0].times)
+	m := len(s.lines[0].Times)
 	if s.op < opTimes || s.op > opPairs || d.hazard && s.op != opTimes && !validEnds(s.ends) ||
 		!d.hazard && (s.op == opSlopes || s.op == opPairs) && (!s.cumulative.fits(m+1) || !s.own.fits(m+1)) {
 		r.Fail()

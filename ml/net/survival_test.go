@@ -155,10 +155,10 @@ func TestLikelihood(t *testing.T) {
 		sums := func() *risks {
 			out := &risks{}
 			for i := range n { // each row as a separate partial
-				one := &risks{weight: w[i]}
-				at, risk := int64(seen(line.times, math.Abs(y[i]))), expScaled(score[i]+far).times(w[i])
+				one := &risks{Weight: w[i]}
+				at, risk := int64(seen(line.Times, math.Abs(y[i]))), expScaled(score[i]+far).times(w[i])
 				if !math.Signbit(y[i]) {
-					one.scores = w[i] * (score[i] + far)
+					one.Scores = w[i] * (score[i] + far)
 					one.push(at, risk, risk)
 				} else {
 					one.push(at, risk, scaled{})
@@ -168,7 +168,7 @@ func TestLikelihood(t *testing.T) {
 			return out
 		}
 		slow := func() (loss float64) {
-			for _, at := range line.times {
+			for _, at := range line.Times {
 				var risk, events, tied, weight float64
 				for i := range n {
 					if e := w[i] * math.Exp(score[i]); math.Abs(y[i]) >= at {
@@ -204,7 +204,7 @@ func TestLikelihood(t *testing.T) {
 			score[i] = was - h
 			want := (up - slow()) / (2 * h)
 			score[i] = was
-			k := seen(line.times, math.Abs(y[i]))
+			k := seen(line.Times, math.Abs(y[i]))
 			hazard := func(h scaled) float64 {
 				e := expScaled(was + far)
 				return scaled{e.v * h.v, e.e + h.e}.at(0)

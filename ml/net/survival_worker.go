@@ -26,66 +26,38 @@ const (
 // survivalRequest is the body of all steps but opTimes. times are those of events,
 // or the ends of intervals.
 type survivalRequest struct {
-	params          []float32
-	times           []float64
-	cumulative, own scaledSums // see timeline.likelihood
-	every           uint64     // opPairs: one row in so many
+	Params          []float32
+	Times           []float64
+	Cumulative, Own scaledSums // see timeline.likelihood
+	Every           uint64     // opPairs: one row in so many
 }
 
 // Encode implements family.Message.
-func (r *survivalRequest) Encode(e *canon.E) {
-	e.F32s(r.params)
-	e.F64s(r.times)
-	r.cumulative.encode(e)
-	r.own.encode(e)
-	e.U64(r.every)
-}
+func (r *survivalRequest) Encode(e *canon.E) { canon.Put(e, r) }
 
 // slopes are sums over rows of weights, losses and gradients. They are in
 // float64, since L-BFGS iterates until the gradient is near 0, where float32
 // sums are rounding errors.
 type slopes struct {
-	weight, loss float64
-	grad         []float64
+	Weight, Loss float64
+	Grad         canon.Sparse64
 }
 
 // Encode implements family.Message.
-func (s *slopes) Encode(e *canon.E) {
-	e.F64(s.weight)
-	e.F64(s.loss)
-	e.SparseF64s(s.grad)
-}
-
-func decodeSlopes(d *canon.D) *slopes { return &slopes{d.F64(), d.F64(), d.SparseF64s()} }
+func (s *slopes) Encode(e *canon.E) { canon.Put(e, s) }
 
 func (s *slopes) merge(o *slopes) *slopes {
-	s.weight += o.weight
-	s.loss += o.loss
-	f64.Add(s.grad, o.grad)
+	s.Weight += o.Weight
+	s.Loss += o.Loss
+	f64.Add(s.Grad, o.Grad)
 	return s
 }
 
 // concordanceRows is a partial of opPairs: all rows, since the index is exact.
-type concordanceRows struct{ rows []pairs.WeightedSurvival }
+type concordanceRows struct{ Rows []pairs.WeightedSurvival }
 
 // Encode implements family.Message.
-func (p *concordanceRows) Encode(e *canon.E) {
-	e.U32(uint32(len(p.rows)))
-	for _, r := range p.rows {
-		e.F64(r.Time)
-		e.Bool(r.Event)
-		e.F64(r.Risk)
-		e.F64(r.Weight)
-	}
-}
-
-func decodePairs(d *canon.D) *concordanceRows {
-	p := &concordanceRows{}
-	for range d.Count(25) {
-		p.rows = append(p.rows, pairs.WeightedSurvival{Time: d.F64(), Event: d.Bool(), Risk: d.F64(), Weight: d.F64()})
-	}
-	return p
-}
+func (p *concordanceRows) Encode(e *canon.E) { canon.Put(e, p) }
 
 // survivalWorker implements family.Worker; it has no state.
 type survivalWorker struct {
@@ -114,7 +86,7 @@ func (survival) NewWorker(s *family.Setup, node *family.Node) (family.Worker, er
 }
 
 func (w *survivalWorker) net(r *survivalRequest) *net {
-	return w.spec.build(w.s.Fitted, survivalOutputs(w.hazard, r.times))
+	return w.spec.build(w.s.Fitted, survivalOutputs(w.hazard, r.Times))
 }
 
 // PassBytes implements family.Worker.
@@ -127,7 +99,7 @@ func (w *survivalWorker) PassBytes(s *family.Step) (pass, partial int64) {
 	pass, partial = newFeed(n, false).bytes()+4*int64(n.params()), 8*int64(n.params())
 	switch s.Op {
 	case opRisks:
-		partial = 4 * 8 * int64(len(r.times)+1)
+		partial = 4 * 8 * int64(len(r.Times)+1)
 	case opPairs:
 		partial = 24 << 15 // rows of a leaf
 	}
@@ -148,7 +120,7 @@ func (w *survivalWorker) NewPass(s *family.Step) (family.Pass, error) {
 		return nil, pgerr.Internal("a step of a model of times is without its body")
 	}
 	n := w.net(r)
-	if len(r.params) != n.params() || s.Op == opSlopes && (!r.cumulative.fits(len(r.times)+1) || !r.own.fits(len(r.times)+1)) {
+	if len(r.Params) != n.params() || s.Op == opSlopes && (!r.Cumulative.fits(len(r.Times)+1) || !r.Own.fits(len(r.Times)+1)) {
 		return nil, pgerr.Internal("a step of a model of times is without its parameters")
 	}
 	p := &survivalPass{op: s.Op, w: w, r: r, net: n, feed: newFeed(n, false), seed: w.s.Seed}
@@ -157,8 +129,8 @@ func (w *survivalWorker) NewPass(s *family.Step) (family.Pass, error) {
 	case opSlopes, opHazards:
 		p.grad = make([]float32, n.params())
 	case opRisks:
-		p.all.v, p.events.v = make([]float64, len(r.times)+1), make([]float64, len(r.times)+1)
-		p.seen = make([]bool, len(r.times)+1)
+		p.all.V, p.events.V = make([]float64, len(r.Times)+1), make([]float64, len(r.Times)+1)
+		p.seen = make([]bool, len(r.Times)+1)
 	}
 	return p, nil
 }
@@ -203,7 +175,7 @@ func (p *timesPass) sum(b *block.Block, i int) {
 
 // Partial implements family.Pass.
 func (p *timesPass) Partial() family.Message {
-	t := &timeline{sums: slices.Clone(p.sums)}
+	t := &timeline{Sums: slices.Clone(p.sums)}
 	clear(p.sums)
 	t.add(p.times, p.weights)
 	p.times, p.weights = p.times[:0], p.weights[:0]
@@ -236,15 +208,15 @@ func (p *survivalPass) Add(ctx context.Context, r family.Rows, b *block.Block) e
 			return err
 		}
 		n := min(microRows, to-from)
-		z := p.net.forward(p.r.params, p.feed.load(b, from, n), p.feed.tape)
+		z := p.net.forward(p.r.Params, p.feed.load(b, from, n), p.feed.tape)
 		y, w := b.Y[from:from+n], b.W[from:from+n]
 		switch p.op {
 		case opRisks:
 			p.addRisks(z, y, w)
 		case opPairs:
 			for i := range n {
-				if w[i] != 0 && hash(p.seed, uint64(r.Leaf), uint64(from+i))%max(p.r.every, 1) == 0 {
-					p.pairs.rows = append(p.pairs.rows, pairs.WeightedSurvival{Time: math.Abs(y[i]), Event: !math.Signbit(y[i]), Risk: riskOf(z.sample(i, nil), p.w.hazard), Weight: w[i]})
+				if w[i] != 0 && hash(p.seed, uint64(r.Leaf), uint64(from+i))%max(p.r.Every, 1) == 0 {
+					p.pairs.Rows = append(p.pairs.Rows, pairs.WeightedSurvival{Time: math.Abs(y[i]), Event: !math.Signbit(y[i]), Risk: riskOf(z.sample(i, nil), p.w.hazard), Weight: w[i]})
 				}
 			}
 		default:
@@ -258,16 +230,16 @@ func (p *survivalPass) begin() {
 	if p.sum == nil {
 		p.sum, p.pairs = &slopes{}, &concordanceRows{}
 		if p.grad != nil {
-			p.sum.grad = make([]float64, len(p.grad))
+			p.sum.Grad = make([]float64, len(p.grad))
 		}
 	}
 }
 
 func (p *survivalPass) addRisks(z *tensor, y, w []float64) {
 	for i, v := range y {
-		k := seen(p.r.times, math.Abs(v))
+		k := seen(p.r.Times, math.Abs(v))
 		score := float64(z.v[i])
-		p.risks.weight += w[i]
+		p.risks.Weight += w[i]
 		if w[i] == 0 {
 			continue
 		}
@@ -278,7 +250,7 @@ func (p *survivalPass) addRisks(z *tensor, y, w []float64) {
 		p.all.set(k, p.all.get(k).plus(risk))
 		if !math.Signbit(v) {
 			p.events.set(k, p.events.get(k).plus(risk))
-			p.risks.scores += float64(w[i] * score)
+			p.risks.Scores += float64(w[i] * score)
 		}
 	}
 }
@@ -290,22 +262,22 @@ func (p *survivalPass) addSlopes(z *tensor, y, w []float64) {
 	}
 	var row, slope []float32 // of a row
 	for i, v := range y {
-		p.sum.weight += w[i]
+		p.sum.Weight += w[i]
 		if p.op != opSlopes {
 			row = z.sample(i, row)
 			if dz == nil {
-				p.sum.loss += hazardLoss(row, p.r.times, v, w[i], nil)
+				p.sum.Loss += hazardLoss(row, p.r.Times, v, w[i], nil)
 				continue
 			}
 			slope = dz.sample(i, slope)
-			p.sum.loss += hazardLoss(row, p.r.times, v, w[i], slope)
+			p.sum.Loss += hazardLoss(row, p.r.Times, v, w[i], slope)
 			dz.put(i, slope)
 			continue
 		}
-		k := seen(p.r.times, math.Abs(v))
-		hazard, event := p.r.cumulative.get(k), 0.0
+		k := seen(p.r.Times, math.Abs(v))
+		hazard, event := p.r.Cumulative.get(k), 0.0
 		if !math.Signbit(v) {
-			hazard, event = hazard.plus(p.r.own.get(k).times(-1)), 1
+			hazard, event = hazard.plus(p.r.Own.get(k).times(-1)), 1
 		}
 		risk := expScaled(float64(z.v[i]))
 		expected := scaled{float64(risk.v * hazard.v), risk.e + hazard.e}.at(0)
@@ -315,9 +287,9 @@ func (p *survivalPass) addSlopes(z *tensor, y, w []float64) {
 		return
 	}
 	clear(p.grad)
-	p.net.backward(p.r.params, p.grad, dz, p.feed.tape)
+	p.net.backward(p.r.Params, p.grad, dz, p.feed.tape)
 	for i, g := range p.grad {
-		p.sum.grad[i] += float64(g)
+		p.sum.Grad[i] += float64(g)
 	}
 }
 
@@ -359,15 +331,15 @@ func riskOf(z []float32, hazard bool) float64 {
 
 // Slice implements family.Sliced.
 func (s *slopes) Slice(from, to int) family.Message {
-	out := &slopes{grad: family.Cut(s.grad, from, to)}
+	out := &slopes{Grad: family.Cut(s.Grad, from, to)}
 	if from == 0 {
-		out.weight, out.loss = s.weight, s.loss
+		out.Weight, out.Loss = s.Weight, s.Loss
 	}
 	return out
 }
 
 // Join implements family.Sliced.
 func (s *slopes) Join(list []family.Message) (family.Message, error) {
-	grad, err := family.Join(list, func(s *slopes) []float64 { return s.grad })
-	return &slopes{s.weight, s.loss, grad}, err
+	grad, err := family.Join(list, func(s *slopes) []float64 { return s.Grad })
+	return &slopes{s.Weight, s.Loss, grad}, err
 }

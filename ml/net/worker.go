@@ -65,7 +65,7 @@ type momentsPass struct{ sum moments }
 func (p *momentsPass) Add(_ context.Context, r family.Rows, b *block.Block) error {
 	for k := r.From; k < min(r.To, b.Units()); k++ {
 		i := b.Last(k)
-		p.sum.add(moments{weight: b.W[i], mean: b.Y[i]})
+		p.sum.add(moments{Weight: b.W[i], Mean: b.Y[i]})
 	}
 	return nil
 }

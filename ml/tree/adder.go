@@ -92,22 +92,22 @@ func (a *adder) columns(out []some, cols []int) []some {
 
 // split divides the rows of a node, keeping their order.
 func (a *adder) split(k *rows, s split, goes *sides) (left, right int) {
-	spans := &k.spans[s.tree]
-	if more := int(s.left) + 2 - len(*spans); more > 0 {
+	spans := &k.spans[s.Tree]
+	if more := int(s.Left) + 2 - len(*spans); more > 0 {
 		if len(*spans)+more > cap(*spans) {
 			*spans = slices.Grow(*spans, max(more, len(*spans)))
 		}
 		*spans = append(*spans, make([]span, more)...)
 	}
-	sp := (*spans)[s.node]
-	order := k.order[int(s.tree)*k.n:][:k.n][sp.from:sp.to]
+	sp := (*spans)[s.Node]
+	order := k.order[int(s.Tree)*k.n:][:k.n][sp.from:sp.to]
 	if cap(a.scratch.right) < len(order) {
 		a.scratch.right = make([]uint32, k.n)
 	}
-	c := &a.g.cols[s.col]
+	c := &a.g.cols[s.Col]
 	l := hist.Part(order, a.scratch.right[:len(order)], c.of(k.bins, k.n), c.width, (*[256]uint8)(goes))
 	mid := sp.from + uint32(l)
-	(*spans)[s.node], (*spans)[s.left], (*spans)[s.left+1] = span{}, span{sp.from, mid}, span{mid, sp.to}
+	(*spans)[s.Node], (*spans)[s.Left], (*spans)[s.Left+1] = span{}, span{sp.from, mid}, span{mid, sp.to}
 	return l, len(order) - l
 }
 
@@ -125,7 +125,7 @@ type task struct {
 // build adds rows to a histogram, which the last flush completes.
 func (a *adder) build(k *rows, t *task, h []int64, order []uint32) {
 	switch {
-	case a.p.pairs(a.g), !t.wide:
+	case a.p.pairs(a.g), !t.Wide:
 		a.add(k, t, h, order)
 		return
 	case t.packed == nil:
@@ -168,12 +168,12 @@ func (a *adder) add(k *rows, t *task, h []int64, order []uint32) {
 		bins, w := k.bins[k.n*gr.first:], len(gr.cols)
 		switch {
 		case a.p.pairs(g):
-			grad := k.grad[2*int(t.tree)*k.n:][:2*k.n]
+			grad := k.grad[2*int(t.Tree)*k.n:][:2*k.n]
 			hist.AddPairs(h, s.at, s.cols, bins, w, order, grad)
 		case len(s.cols) == w && s.at[w-1]-s.at[0] == int32((w-1)*gr.stride):
-			hist.Add(h[s.at[0]:], gr.stride, bins, w, order, k.grad[int(t.tree)*k.n:][:k.n])
+			hist.Add(h[s.at[0]:], gr.stride, bins, w, order, k.grad[int(t.Tree)*k.n:][:k.n])
 		default:
-			hist.AddSome(h, s.at, s.cols, bins, w, order, k.grad[int(t.tree)*k.n:][:k.n])
+			hist.AddSome(h, s.at, s.cols, bins, w, order, k.grad[int(t.Tree)*k.n:][:k.n])
 		}
 	}
 }
@@ -181,7 +181,7 @@ func (a *adder) add(k *rows, t *task, h []int64, order []uint32) {
 // addVotes adds rows to the histograms of their classes.
 func (a *adder) addVotes(k *rows, t *task, h []int64, order []uint32) {
 	each := t.len / a.p.channels
-	grad := k.grad[int(t.tree)*k.n:][:k.n]
+	grad := k.grad[int(t.Tree)*k.n:][:k.n]
 	for i := range t.groups {
 		s := &t.groups[i]
 		gr := &a.g.groups[s.group]

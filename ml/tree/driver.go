@@ -78,7 +78,7 @@ func (d *driver) Next() *family.Step {
 	}
 	b := &body{}
 	if d.phase == opBin || d.fresh {
-		b.ground = d.g
+		b.Ground = d.g
 	}
 	switch d.phase {
 	case opSketch:
@@ -88,26 +88,26 @@ func (d *driver) Next() *family.Step {
 		s.Set = d.sets()
 	case opRound:
 		s.Set = d.sets()
-		b.round = d.begin()
+		b.Round = d.begin()
 		for _, t := range d.growers {
 			d.builds = append(d.builds, t.build(0))
 		}
 		if d.fresh {
-			b.recovery = &recovery{past: d.past()}
-			b.round.update = nil
+			b.Recovery = &recovery{Past: d.past()}
+			b.Round.Update = nil
 		}
 	case opGrow:
 		if d.fresh {
 			s.Set = d.sets()
-			b.recovery = &recovery{past: d.past(), round: d.round}
+			b.Recovery = &recovery{Past: d.past(), Round: d.round}
 			for _, t := range d.growers {
-				b.recovery.splits = append(b.recovery.splits, t.done...)
+				b.Recovery.Splits = append(b.Recovery.Splits, t.done...)
 			}
 		}
-		b.splits, s.Kept = d.splits, !d.fresh
+		b.Splits, s.Kept = d.splits, !d.fresh
 	}
-	b.builds, b.takes = d.builds, d.takes
-	for _, bd := range b.builds {
+	b.Builds, b.Takes = d.builds, d.takes
+	for _, bd := range b.Builds {
 		s.Elements += d.length(bd)
 	}
 	s.Body = b
@@ -126,15 +126,15 @@ func (d *driver) past() []tree {
 // begin makes the next round: its trees, or none where only the scores are
 // needed.
 func (d *driver) begin() *round {
-	r := &round{first: len(d.trees), base: d.base, bound: d.bound, spread: d.spread, update: d.update}
+	r := &round{First: len(d.trees), Base: d.base, Bound: d.bound, Spread: d.spread, Update: d.update}
 	d.growers, d.builds, d.takes = nil, nil, nil
 	if d.finished {
-		r.stale = d.drop
+		r.Stale = d.drop
 		return r
 	}
-	r.trees = d.p.together
+	r.Trees = d.p.together
 	if d.p.forest {
-		r.trees = min(r.trees, d.p.trees-r.first)
+		r.Trees = min(r.Trees, d.p.trees-r.First)
 	}
 	k := d.p.packing(d.bound)
 	d.s = &searcher{p: d.p, b: d.g.bins, gUnit: d.g.unit / k.gUnit, hUnit: d.g.unit / k.hUnit, votes: d.p.votes()}
@@ -142,11 +142,11 @@ func (d *driver) begin() *round {
 		d.s.hUnit = d.g.unit / draw
 	}
 	d.kept = 0
-	for t := range r.trees {
-		number := r.first + t
+	for t := range r.Trees {
+		number := r.First + t
 		d.growers = append(d.growers, newGrower(d.p, d.g, d.s, t, number, d.total, &d.kept, &d.spare, d.base[0]))
 	}
-	d.round = &round{first: r.first, trees: r.trees, base: r.base, bound: r.bound, spread: r.spread}
+	d.round = &round{First: r.First, Trees: r.Trees, Base: r.Base, Bound: r.Bound, Spread: r.Spread}
 	return r
 }
 
@@ -175,12 +175,12 @@ func (d *driver) Tell(m family.Message) error {
 		return d.plan()
 	case opGrow:
 		for i, s := range d.splits {
-			d.growers[s.tree].counted(s.node, m.(*grown).rows[2*i], m.(*grown).rows[2*i+1])
+			d.growers[s.Tree].counted(s.Node, m.(*grown).Rows[2*i], m.(*grown).Rows[2*i+1])
 		}
 		parents := map[[2]int32]int32{}
 		for _, s := range d.splits {
-			parents[[2]int32{s.tree, s.left}], parents[[2]int32{s.tree, s.left + 1}] = s.node, s.node
-			t := d.growers[s.tree]
+			parents[[2]int32{s.Tree, s.Left}], parents[[2]int32{s.Tree, s.Left + 1}] = s.Node, s.Node
+			t := d.growers[s.Tree]
 			t.done = append(t.done, s)
 		}
 		if err := d.take(m.(*grown), parents); err != nil {
@@ -225,15 +225,15 @@ func exponent(v float64) int { _, e := math.Frexp(v); return e }
 // least loss.
 func (d *driver) labelled(l *labels) {
 	total := int64(0)
-	for _, w := range l.weight {
+	for _, w := range l.Weight {
 		total += w
 	}
 	d.total = total
 	d.base = make([]float64, d.p.outputs)
-	share := func(k int) float64 { return max(float64(l.weight[k]), 0.5) / float64(total) }
+	share := func(k int) float64 { return max(float64(l.Weight[k]), 0.5) / float64(total) }
 	switch {
 	case d.p.classes == 0:
-		d.base[0] = l.y.float() / d.g.yUnit / float64(total)
+		d.base[0] = l.Y.float() / d.g.yUnit / float64(total)
 		d.bound = d.spread // labels lie within the mean and this
 	case d.p.forest:
 	case d.p.classes == 2:
@@ -257,10 +257,10 @@ func (d *driver) scored(g *grown) {
 		return
 	}
 	loss := func(set int) float64 {
-		if g.weight[set] == 0 {
+		if g.Weight[set] == 0 {
 			return family.NoLoss()
 		}
-		mean := g.loss[set].float() / lossUnits * (d.spread * d.spread) / float64(g.weight[set])
+		mean := g.Loss[set].float() / lossUnits * (d.spread * d.spread) / float64(g.Weight[set])
 		if d.p.squared() { // whose objective is half the square
 			mean *= 2
 		}
@@ -276,7 +276,7 @@ func (d *driver) scored(g *grown) {
 	if v := d.state.ValidationLoss; v < d.best {
 		d.best, d.bestAt, d.bestLoss = v, rounds, d.state.TrainLoss
 	}
-	d.residual = g.residual
+	d.residual = g.Residual
 	if d.p.patience > 0 && d.p.held && !d.finished && rounds-d.bestAt >= d.p.patience {
 		d.finished, d.state.Converged, d.state.Stopped = true, true, "early_stopping_rounds"
 	}
@@ -301,8 +301,8 @@ func (d *driver) end() {
 
 // length is the number of integers of a requested histogram.
 func (d *driver) length(b build) int {
-	n := width(d.g, b.cols) * d.p.channels
-	if b.wide {
+	n := width(d.g, b.Cols) * d.p.channels
+	if b.Wide {
 		n *= 2
 	}
 	return n
@@ -315,14 +315,14 @@ func (d *driver) take(g *grown, parents map[[2]int32]int32) error {
 	var aparts []func()
 	for _, b := range d.builds {
 		n := d.length(b)
-		if at+n > len(g.hist) {
+		if at+n > len(g.Hist) {
 			return errShape()
 		}
 		parent := int32(-1)
-		if p, ok := parents[[2]int32{b.tree, b.node}]; ok {
+		if p, ok := parents[[2]int32{b.Tree, b.Node}]; ok {
 			parent = p
 		}
-		l, apart := d.growers[b.tree].built(b, parent, g.hist[at:at+n:at+n], nil)
+		l, apart := d.growers[b.Tree].built(b, parent, g.Hist[at:at+n:at+n], nil)
 		looks, aparts = append(looks, l...), append(aparts, apart)
 		at += n
 	}
@@ -371,7 +371,7 @@ func (d *driver) plan() error {
 				}
 				d.splits, d.builds = append(d.splits, s), append(d.builds, builds...)
 				for _, b := range builds {
-					size += width(d.g, b.cols) * d.p.channels
+					size += width(d.g, b.Cols) * d.p.channels
 				}
 			}
 			more = more && len(d.splits) == 0

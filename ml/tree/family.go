@@ -73,9 +73,9 @@ func (k *kind) DecodePartial(op uint8, d *canon.D) family.Message {
 	case opMeans:
 		return means(d.I64s())
 	case opBin:
-		return decodeLabels(d)
+		return canon.Get[labels](d)
 	case opRound, opGrow:
-		return decodeGrown(d)
+		return canon.Get[grown](d)
 	}
 	d.Fail()
 	return nil

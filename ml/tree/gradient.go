@@ -94,25 +94,25 @@ func (s *lossSum) tile(loss *[f64.Lanes]float64) {
 	for _, v := range loss {
 		q += s.units(v)
 	}
-	s.sum.plus(sum{lo: uint64(q)})
+	s.sum.plus(sum{Lo: uint64(q)})
 	s.weight += f64.Lanes
 }
 
 // round adds the last trees to the scores and begins new ones.
 func (p *pass) round(k *rows, b *block.Block) error {
-	r, pr := p.b.round, p.w.p
+	r, pr := p.b.Round, p.w.p
 	if pr.forest && k.held {
 		return nil
 	}
 	out := p.result()
 	if !pr.forest {
 		if k.scores == nil {
-			if err := p.w.begin(k, r.base); err != nil {
+			if err := p.w.begin(k, r.Base); err != nil {
 				return err
 			}
 		}
-		for t := range r.update {
-			h := newHops(p.w.g.bins, &r.update[t], k.n)
+		for t := range r.Update {
+			h := newHops(p.w.g.bins, &r.Update[t], k.n)
 			s := k.scores[t*k.n:][:k.n]
 			if k.held {
 				h.all(k, s)
@@ -122,13 +122,13 @@ func (p *pass) round(k *rows, b *block.Block) error {
 		}
 	}
 	switch {
-	case r.stale:
+	case r.Stale:
 		k.scores = nil
 		return nil
 	case k.held:
 		p.losses(k, b, r, out)
 		return nil
-	case r.trees == 0 && !pr.forest:
+	case r.Trees == 0 && !pr.forest:
 		p.losses(k, b, r, out)
 		return nil
 	}
@@ -150,15 +150,15 @@ func (p *pass) losses(k *rows, b *block.Block, r *round, out *grown) {
 	if k.held {
 		set = 1
 	}
-	ls := lossSum{scale: 1 / (r.spread * r.spread)}
+	ls := lossSum{scale: 1 / (r.Spread * r.Spread)}
 	for at := 0; at < k.n; at += p.grad.rows {
 		loss, _ := p.grad.run(k.scores, k.n, at, b.Y[at:])
 		for i, v := range loss {
 			ls.add(v, p.w.g.units(b.W[at+i]))
 		}
 	}
-	out.loss[set].plus(ls.sum)
-	out.weight[set] += ls.weight
+	out.Loss[set].plus(ls.sum)
+	out.Weight[set] += ls.weight
 }
 
 // gradients writes the gradients of a block's rows for the trees that begin, and
@@ -171,10 +171,10 @@ func (p *pass) gradients(k *rows, b *block.Block, r *round, out *grown) error {
 	if p.grad.obj == nil {
 		p.grad = pr.newGradients()
 	}
-	ls := lossSum{scale: 1 / (r.spread * r.spread)}
+	ls := lossSum{scale: 1 / (r.Spread * r.Spread)}
 	residual := 0.0
 	plain := !pr.sampled() && w.g.unit == 1 && !pr.pairs(w.g)
-	tails := make([]int, r.trees)
+	tails := make([]int, r.Trees)
 	for t := range tails {
 		tails[t], k.seen[t] = k.n, 0
 	}
@@ -195,7 +195,7 @@ func (p *pass) gradients(k *rows, b *block.Block, r *round, out *grown) error {
 						residual = max(residual, math.Abs(z))
 					}
 				}
-				for t := range r.trees {
+				for t := range r.Trees {
 					p.putTile(k, t, at, at-from, step)
 				}
 				continue
@@ -211,7 +211,7 @@ func (p *pass) gradients(k *rows, b *block.Block, r *round, out *grown) error {
 						residual = max(residual, math.Abs(p.grad.z[row-from]))
 					}
 				}
-				for t := range r.trees {
+				for t := range r.Trees {
 					times := int64(draw)
 					if d := p.draws[t]; d != nil {
 						times = int64(d.row(k.hash[row]))
@@ -228,13 +228,13 @@ func (p *pass) gradients(k *rows, b *block.Block, r *round, out *grown) error {
 			}
 		}
 	}
-	for t := range r.trees {
+	for t := range r.Trees {
 		k.spans[t] = append(k.spans[t][:0], span{0, uint32(k.seen[t])})
 	}
 	if out != nil && !pr.forest {
-		out.loss[0].plus(ls.sum)
-		out.weight[0] += ls.weight
-		out.residual = max(out.residual, residual)
+		out.Loss[0].plus(ls.sum)
+		out.Weight[0] += ls.weight
+		out.Residual = max(out.Residual, residual)
 	}
 	return nil
 }
@@ -268,7 +268,7 @@ func (p *pass) put(k *rows, t, row, i int, y float64, r *round, units, times int
 	case pr.forest && pr.classes > 0:
 		g, h = int64(y)*times, times
 	case pr.forest:
-		g, h = nearest(float64(float64((y-r.base[0])*p.pack.gUnit)*float64(times)/draw)), times
+		g, h = nearest(float64(float64((y-r.Base[0])*p.pack.gUnit)*float64(times)/draw)), times
 	default:
 		g, h = nearest(p.grad.z[i]*p.pack.gUnit), nearest(p.grad.h[i]*p.pack.hUnit)
 		if times != draw {
@@ -288,7 +288,7 @@ const classShift = 40
 // labels returns the sums of labels that are being filled.
 func (p *pass) labels() *labels {
 	if p.label == nil {
-		p.label = &labels{weight: make([]int64, max(p.w.p.classes, 1))}
+		p.label = &labels{Weight: make([]int64, max(p.w.p.classes, 1))}
 	}
 	return p.label
 }
@@ -301,10 +301,10 @@ func (p *pass) addLabels(b *block.Block) {
 		switch {
 		case units == 0:
 		case p.w.p.classes > 0:
-			l.weight[int(y)] += units
+			l.Weight[int(y)] += units
 		default:
-			l.weight[0] += units
-			l.y.add(int64(math.RoundToEven(y*p.w.g.yUnit)), units)
+			l.Weight[0] += units
+			l.Y.add(int64(math.RoundToEven(y*p.w.g.yUnit)), units)
 		}
 	}
 }

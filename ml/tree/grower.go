@@ -241,7 +241,7 @@ type look struct {
 // histogram from the parent's.
 func (t *grower) built(b build, parent int32, hist, scratch []int64) (looks []look, apart func()) {
 	own, packed := false, []int64(nil)
-	if !t.p.votes() && !b.wide {
+	if !t.p.votes() && !b.Wide {
 		if packed, own = hist, scratch == nil; own {
 			scratch = t.room(2 * len(packed))
 		}
@@ -251,7 +251,7 @@ func (t *grower) built(b build, parent int32, hist, scratch []int64) (looks []lo
 	if parent >= 0 && t.nodes[parent].hist != nil {
 		n := &t.nodes[parent]
 		other := n.left
-		if other == b.node {
+		if other == b.Node {
 			other++
 		}
 		if !t.nodes[other].wanted {
@@ -272,7 +272,7 @@ func (t *grower) built(b build, parent int32, hist, scratch []int64) (looks []lo
 			rest[i] -= hist[i]
 		}
 	}
-	n := &t.nodes[b.node]
+	n := &t.nodes[b.Node]
 	if n.sum == nil { // the root, which has no sibling
 		apart()
 		apart = func() {}
@@ -281,7 +281,7 @@ func (t *grower) built(b build, parent int32, hist, scratch []int64) (looks []lo
 		n.wanted = n.wanted && t.splittable(n)
 	}
 	if n.wanted {
-		looks = append(looks, look{t, b.node, hist, own})
+		looks = append(looks, look{t, b.Node, hist, own})
 		n.wanted = false
 	}
 	return looks, apart

@@ -42,11 +42,11 @@ func (w *worker) PassBytes(s *family.Step) (pass, partial int64) {
 	if !ok || g == nil {
 		return 0, 0
 	}
-	for i := range b.builds {
-		partial += 16 * int64(w.p.channels) * int64(width(g, b.builds[i].cols))
+	for i := range b.Builds {
+		partial += 16 * int64(w.p.channels) * int64(width(g, b.Builds[i].Cols))
 	}
-	for i := range b.takes {
-		partial += b.takes[i].rows * rowBytes(w.p, g)
+	for i := range b.Takes {
+		partial += b.Takes[i].Rows * rowBytes(w.p, g)
 	}
 	return 1 << 16 * 4, partial
 }
@@ -77,7 +77,7 @@ func (w *worker) ground(b *body) *ground {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.g == nil && b != nil {
-		return b.ground
+		return b.Ground
 	}
 	return w.g
 }
@@ -96,31 +96,31 @@ func (w *worker) NewPass(s *family.Step) (family.Pass, error) {
 	}
 	w.mu.Lock()
 	if w.g == nil {
-		w.g = b.ground
+		w.g = b.Ground
 	}
 	g := w.g
 	w.mu.Unlock()
 	if g == nil || len(g.cols) != w.p.dense+len(w.p.codeSlots) {
 		return nil, pgerr.Internal("a step over trees came before their bins")
 	}
-	p := &pass{w: w, op: s.Op, b: b, recompute: s.Op == opBin || b.recovery != nil, adder: newAdder(w.p, g)}
+	p := &pass{w: w, op: s.Op, b: b, recompute: s.Op == opBin || b.Recovery != nil, adder: newAdder(w.p, g)}
 	if s, ok := w.scratch.Get().(*scratch); ok {
 		p.adder.scratch = s
 	}
 	if p.recompute {
 		p.bin = newBinner(g.bins)
 	}
-	r := b.round
-	if b.recovery != nil && r == nil {
-		r = b.recovery.round
+	r := b.Round
+	if b.Recovery != nil && r == nil {
+		r = b.Recovery.Round
 	}
 	if r != nil {
-		if len(r.base) != w.p.outputs || r.trees > w.p.together {
-			return nil, pgerr.Internal("a round of %d trees has %d outputs", r.trees, len(r.base))
+		if len(r.Base) != w.p.outputs || r.Trees > w.p.together {
+			return nil, pgerr.Internal("a round of %d trees has %d outputs", r.Trees, len(r.Base))
 		}
-		p.pack = w.p.packing(r.bound)
-		for t := range r.trees {
-			p.draws = append(p.draws, newDrawer(w.p, g, w.p.drawNumber(r.first, t)))
+		p.pack = w.p.packing(r.Bound)
+		for t := range r.Trees {
+			p.draws = append(p.draws, newDrawer(w.p, g, w.p.drawNumber(r.First, t)))
 		}
 	}
 	if err := p.check(g); err != nil {
@@ -129,13 +129,13 @@ func (w *worker) NewPass(s *family.Step) (family.Pass, error) {
 	// A wide build sums packed integers as long as they fit; the packing is that of the
 	// round, which opGrow does not repeat.
 	fit := w.p.rowsFit(g, w.p.packing(1))
-	for _, bd := range b.builds {
-		t := task{build: bd, at: p.size, len: width(g, bd.cols) * w.p.channels, fit: fit}
-		if bd.wide {
+	for _, bd := range b.Builds {
+		t := task{build: bd, at: p.size, len: width(g, bd.Cols) * w.p.channels, fit: fit}
+		if bd.Wide {
 			p.size += t.len
 		}
 		p.size += t.len
-		t.groups = p.adder.columns(nil, bd.cols)
+		t.groups = p.adder.columns(nil, bd.Cols)
 		p.tasks = append(p.tasks, t)
 	}
 	return p, nil
@@ -153,15 +153,15 @@ func (p *problem) drawNumber(first, t int) int {
 // check checks that the trees and nodes that a step names exist.
 func (p *pass) check(g *ground) error {
 	bad := func() error { return pgerr.Internal("a step over trees names what is not there") }
-	lists, splits := [][]tree{}, p.b.splits
-	if p.b.round != nil {
-		lists = append(lists, p.b.round.update)
+	lists, splits := [][]tree{}, p.b.Splits
+	if p.b.Round != nil {
+		lists = append(lists, p.b.Round.Update)
 	}
-	if p.b.recovery != nil {
-		lists = append(lists, p.b.recovery.past)
-		splits = append(splits[:len(splits):len(splits)], p.b.recovery.splits...)
+	if p.b.Recovery != nil {
+		lists = append(lists, p.b.Recovery.Past)
+		splits = append(splits[:len(splits):len(splits)], p.b.Recovery.Splits...)
 	}
-	if p.b.round != nil && len(p.b.round.update) > p.w.p.outputs {
+	if p.b.Round != nil && len(p.b.Round.Update) > p.w.p.outputs {
 		return bad()
 	}
 	for _, list := range lists {
@@ -172,21 +172,21 @@ func (p *pass) check(g *ground) error {
 		}
 	}
 	for _, s := range splits {
-		if s.tree < 0 || int(s.tree) >= p.w.p.together || s.node < 0 || s.left <= s.node || s.left > 1<<26 ||
-			s.col < 0 || int(s.col) >= len(g.cols) || g.cols[s.col].stride == 0 {
+		if s.Tree < 0 || int(s.Tree) >= p.w.p.together || s.Node < 0 || s.Left <= s.Node || s.Left > 1<<26 ||
+			s.Col < 0 || int(s.Col) >= len(g.cols) || g.cols[s.Col].stride == 0 {
 			return bad()
 		}
 	}
-	for _, t := range p.b.takes {
-		if t.tree < 0 || int(t.tree) >= p.w.p.together || t.node < 0 {
+	for _, t := range p.b.Takes {
+		if t.Tree < 0 || int(t.Tree) >= p.w.p.together || t.Node < 0 {
 			return bad()
 		}
 	}
-	for _, b := range p.b.builds {
-		if b.tree < 0 || int(b.tree) >= p.w.p.together || b.node < 0 {
+	for _, b := range p.b.Builds {
+		if b.Tree < 0 || int(b.Tree) >= p.w.p.together || b.Node < 0 {
 			return bad()
 		}
-		for _, c := range b.cols {
+		for _, c := range b.Cols {
 			if c < 0 || c >= len(g.cols) || g.cols[c].stride == 0 {
 				return bad()
 			}
@@ -262,31 +262,31 @@ func (p *pass) anew(at place, b *block.Block) (*rows, error) {
 		hashes(b, i/8, p.w.p.seed, &h)
 		copy(k.hash[i:], h[:])
 	}
-	a := p.b.recovery
+	a := p.b.Recovery
 	if a == nil || p.w.p.forest && k.held {
 		return k, nil
 	}
-	r := a.round
+	r := a.Round
 	if r == nil {
-		r = p.b.round
+		r = p.b.Round
 	}
 	if r == nil {
 		return k, nil
 	}
 	if !p.w.p.forest {
-		if err := p.w.begin(k, r.base); err != nil {
+		if err := p.w.begin(k, r.Base); err != nil {
 			return nil, err
 		}
-		for i := range a.past {
-			newHops(p.w.g.bins, &a.past[i], k.n).all(k, k.scores[i%p.w.p.outputs*k.n:][:k.n])
+		for i := range a.Past {
+			newHops(p.w.g.bins, &a.Past[i], k.n).all(k, k.scores[i%p.w.p.outputs*k.n:][:k.n])
 		}
 	}
-	if a.round != nil && !k.held {
-		if err := p.gradients(k, b, a.round, nil); err != nil {
+	if a.Round != nil && !k.held {
+		if err := p.gradients(k, b, a.Round, nil); err != nil {
 			return nil, err
 		}
-		for _, s := range a.splits {
-			goes := sidesOf(&s.set)
+		for _, s := range a.Splits {
+			goes := sidesOf(&s.Set)
 			p.adder.split(k, s, &goes)
 		}
 	}
@@ -297,17 +297,17 @@ func (p *pass) anew(at place, b *block.Block) (*rows, error) {
 func (p *pass) grow(k *rows) {
 	g := p.result()
 	if p.goes == nil {
-		for i := range p.b.splits {
-			p.goes = append(p.goes, sidesOf(&p.b.splits[i].set))
+		for i := range p.b.Splits {
+			p.goes = append(p.goes, sidesOf(&p.b.Splits[i].Set))
 		}
 	}
 	next := 0
-	for i, s := range p.b.splits {
+	for i, s := range p.b.Splits {
 		left, right := p.adder.split(k, s, &p.goes[i])
-		g.rows[2*i] += int64(left)
-		g.rows[2*i+1] += int64(right)
+		g.Rows[2*i] += int64(left)
+		g.Rows[2*i+1] += int64(right)
 		// The following tasks are for the children, whose rows are still in the cache.
-		for ; next < len(p.tasks) && p.tasks[next].tree == s.tree && p.tasks[next].node-s.left&^1 == 0; next++ {
+		for ; next < len(p.tasks) && p.tasks[next].Tree == s.Tree && p.tasks[next].Node-s.Left&^1 == 0; next++ {
 			p.build(k, &p.tasks[next])
 		}
 	}
@@ -324,42 +324,42 @@ func (p *pass) take(k *rows) {
 		per = 2
 	}
 	order := func(t take) []uint32 {
-		if int(t.node) >= len(k.spans[t.tree]) {
+		if int(t.Node) >= len(k.spans[t.Tree]) {
 			return nil
 		}
-		sp := k.spans[t.tree][t.node]
-		return k.order[int(t.tree)*k.n:][sp.from:sp.to]
+		sp := k.spans[t.Tree][t.Node]
+		return k.order[int(t.Tree)*k.n:][sp.from:sp.to]
 	}
 	n := 0
-	for _, t := range p.b.takes {
+	for _, t := range p.b.Takes {
 		n += len(order(t))
 	}
 	all := taken{make([]uint8, n*len(g.order)), make([]int64, n*per)}
-	for i, t := range p.b.takes {
+	for i, t := range p.b.Takes {
 		rows := order(t)
 		if len(rows) == 0 {
 			continue
 		}
 		size := len(rows) * len(g.order)
-		part := taken{all.bins[:size:size], all.grad[: len(rows)*per : len(rows)*per]}
-		all.bins, all.grad = all.bins[size:], all.grad[len(rows)*per:]
-		p.out.taken[i] = append(p.out.taken[i], part)
+		part := taken{all.Bins[:size:size], all.Grad[: len(rows)*per : len(rows)*per]}
+		all.Bins, all.Grad = all.Bins[size:], all.Grad[len(rows)*per:]
+		p.out.Taken[i] = append(p.out.Taken[i], part)
 		for _, gr := range g.groups {
 			w, from := len(gr.cols), k.bins[k.n*gr.first:]
-			to := part.bins[gr.first:]
+			to := part.Bins[gr.first:]
 			for at, r := range rows {
 				copy(to[at*len(g.order):][:w], from[int(r)*w:])
 			}
 		}
-		grad := k.grad[int(t.tree)*k.n*per:][:k.n*per]
+		grad := k.grad[int(t.Tree)*k.n*per:][:k.n*per]
 		if per == 2 {
 			for at, r := range rows {
-				part.grad[2*at], part.grad[2*at+1] = grad[2*r], grad[2*r+1]
+				part.Grad[2*at], part.Grad[2*at+1] = grad[2*r], grad[2*r+1]
 			}
 			continue
 		}
 		for at, r := range rows {
-			part.grad[at] = grad[r]
+			part.Grad[at] = grad[r]
 		}
 	}
 }
@@ -367,18 +367,18 @@ func (p *pass) take(k *rows) {
 // result returns the pass's partial.
 func (p *pass) result() *grown {
 	if p.out == nil {
-		p.out = &grown{rows: make([]int64, 2*len(p.b.splits)), hist: p.w.hist(p.size), taken: make([][]taken, len(p.b.takes)), pool: &p.w.hists}
+		p.out = &grown{Rows: make([]int64, 2*len(p.b.Splits)), Hist: p.w.hist(p.size), Taken: make([][]taken, len(p.b.Takes)), pool: &p.w.hists}
 	}
 	return p.out
 }
 
 // build adds the rows of a node to its histogram.
 func (p *pass) build(k *rows, t *task) {
-	if int(t.node) >= len(k.spans[t.tree]) {
+	if int(t.Node) >= len(k.spans[t.Tree]) {
 		return
 	}
-	sp := k.spans[t.tree][t.node]
-	p.adder.build(k, t, p.result().hist[t.at:], k.order[int(t.tree)*k.n:][sp.from:sp.to])
+	sp := k.spans[t.Tree][t.Node]
+	p.adder.build(k, t, p.result().Hist[t.at:], k.order[int(t.Tree)*k.n:][sp.from:sp.to])
 }
 
 // Partial implements family.Pass.
@@ -403,7 +403,7 @@ func (p *pass) Partial() family.Message {
 	}
 	for i := range p.tasks {
 		t := &p.tasks[i]
-		p.adder.flush(t, p.result().hist[t.at:])
+		p.adder.flush(t, p.result().Hist[t.at:])
 		if t.packed != nil {
 			p.adder.scratch.packed = append(p.adder.scratch.packed, t.packed)
 			t.packed = nil

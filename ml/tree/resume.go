@@ -29,7 +29,7 @@ func (d *driver) Encode(e *canon.E) error {
 	e.Bool(d.finished)
 	e.Bool(d.drop)
 	if d.phase == opGrow {
-		e.Int(d.round.first)
+		e.Int(d.round.First)
 		for _, t := range d.growers {
 			t.encode(e)
 		}
@@ -85,18 +85,18 @@ func (d *driver) UnmarshalBinary(state []byte) error {
 		d.splits = decodeSplits(r)
 		d.builds, d.takes = nil, decodeTakes(r)
 		for _, t := range d.takes {
-			if t.tree < 0 || int(t.tree) >= len(d.growers) || t.node < 0 || int(t.node) >= len(d.growers[t.tree].nodes) || d.growers[t.tree].nodes[t.node].best == nil {
+			if t.Tree < 0 || int(t.Tree) >= len(d.growers) || t.Node < 0 || int(t.Node) >= len(d.growers[t.Tree].nodes) || d.growers[t.Tree].nodes[t.Node].best == nil {
 				r.Fail()
 				break
 			}
 		}
 		for _, s := range d.splits {
-			if s.tree < 0 || int(s.tree) >= len(d.growers) || s.node < 0 || s.left <= s.node || int(s.left)+1 >= len(d.growers[s.tree].nodes) {
+			if s.Tree < 0 || int(s.Tree) >= len(d.growers) || s.Node < 0 || s.Left <= s.Node || int(s.Left)+1 >= len(d.growers[s.Tree].nodes) {
 				r.Fail()
 				break
 			}
-			t := d.growers[s.tree]
-			for i := s.left; i <= s.left+1; i++ {
+			t := d.growers[s.Tree]
+			for i := s.Left; i <= s.Left+1; i++ {
 				if t.nodes[i].wanted {
 					d.builds = append(d.builds, t.build(i))
 				}
@@ -175,4 +175,38 @@ func (t *grower) decode(d *canon.D) bool {
 		t.mean()
 	}
 	return ok && d.OK() && len(t.nodes) > 0
+}
+
+func encodeTakes(e *canon.E, list []take) {
+	e.U32(uint32(len(list)))
+	for _, t := range list {
+		e.U32(uint32(t.Tree))
+		e.U32(uint32(t.Node))
+		e.I64(t.Rows)
+	}
+}
+
+func decodeTakes(d *canon.D) (list []take) {
+	for range d.Count(16) {
+		list = append(list, take{int32(d.U32()), int32(d.U32()), d.I64()})
+	}
+	return list
+}
+
+func encodeSplits(e *canon.E, list []split) {
+	e.U32(uint32(len(list)))
+	for _, s := range list {
+		e.U32(uint32(s.Tree))
+		e.U32(uint32(s.Node))
+		e.U32(uint32(s.Left))
+		e.U32(uint32(s.Col))
+		s.Set.encode(e)
+	}
+}
+
+func decodeSplits(d *canon.D) (list []split) {
+	for range d.Count(48) {
+		list = append(list, split{int32(d.U32()), int32(d.U32()), int32(d.U32()), int32(d.U32()), decodeSet(d)})
+	}
+	return list
 }

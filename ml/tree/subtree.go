@@ -46,8 +46,8 @@ func takenRows(p *problem, g *ground, list []taken) (*rows, error) {
 		per = 2
 	}
 	for _, t := range list {
-		rows := len(t.grad) / per
-		if width == 0 || rows*width != len(t.bins) || rows*per != len(t.grad) {
+		rows := len(t.Grad) / per
+		if width == 0 || rows*width != len(t.Bins) || rows*per != len(t.Grad) {
 			return nil, errShape()
 		}
 		n += rows
@@ -55,15 +55,15 @@ func takenRows(p *problem, g *ground, list []taken) (*rows, error) {
 	k := &rows{n: n, bins: make([]uint8, n*width), grad: make([]int64, 0, n*per), order: make([]uint32, n), spans: [][]span{{{0, uint32(n)}}}}
 	at := 0
 	for _, t := range list {
-		rows := len(t.grad) / per
+		rows := len(t.Grad) / per
 		for _, gr := range g.groups {
 			w := len(gr.cols)
 			to := k.bins[n*gr.first+at*w:]
 			for r := range rows {
-				copy(to[r*w:][:w], t.bins[r*width+gr.first:])
+				copy(to[r*w:][:w], t.Bins[r*width+gr.first:])
 			}
 		}
-		k.grad = append(k.grad, t.grad...)
+		k.grad = append(k.grad, t.Grad...)
 		at += rows
 	}
 	for i := range k.order {
@@ -108,7 +108,7 @@ func (w *subtreeGrower) grow(t *grower, at int32, k *rows) []growNode {
 		if !work {
 			continue
 		}
-		goes := sidesOf(&s.set)
+		goes := sidesOf(&s.Set)
 		left, right := w.adder.split(k, s, &goes)
 		sub.counted(i, int64(left), int64(right))
 		for _, b := range builds {
@@ -121,7 +121,7 @@ func (w *subtreeGrower) grow(t *grower, at int32, k *rows) []growNode {
 				looks[l].keep()
 			}
 		}
-		stack = append(stack, s.left+1, s.left)
+		stack = append(stack, s.Left+1, s.Left)
 	}
 	return sub.nodes
 }
@@ -130,16 +130,16 @@ func (w *subtreeGrower) grow(t *grower, at int32, k *rows) []growNode {
 func (w *subtreeGrower) histogram(k *rows, b build) []int64 {
 	g := w.adder.g
 	t := &w.task
-	t.build, t.len = b, width(g, b.cols)*w.adder.p.channels
+	t.build, t.len = b, width(g, b.Cols)*w.adder.p.channels
 	n := t.len
-	if b.wide {
+	if b.Wide {
 		n *= 2
 		t.packed = slices.Grow(t.packed[:0], t.len)[:t.len] // flush left it zeroed
 	}
 	w.hist = slices.Grow(w.hist[:0], n)[:n]
 	clear(w.hist)
-	t.groups = w.adder.columns(t.groups, b.cols)
-	sp := k.spans[0][b.node]
+	t.groups = w.adder.columns(t.groups, b.Cols)
+	sp := k.spans[0][b.Node]
 	w.adder.build(k, t, w.hist, k.order[sp.from:sp.to])
 	w.adder.flush(t, w.hist)
 	return w.hist
@@ -150,18 +150,18 @@ func (d *driver) growSubtrees(g *grown) error {
 	if len(d.takes) == 0 {
 		return nil
 	}
-	if len(g.taken) != len(d.takes) {
+	if len(g.Taken) != len(d.takes) {
 		return errShape()
 	}
 	grown := make([][]growNode, len(d.takes))
 	err := d.each(len(grown), func() func(int) error {
 		w := newGardener(d.p, d.g, d.s)
 		return func(i int) error {
-			k, err := takenRows(d.p, d.g, g.taken[i])
+			k, err := takenRows(d.p, d.g, g.Taken[i])
 			if err != nil {
 				return err
 			}
-			grown[i] = w.grow(d.growers[d.takes[i].tree], d.takes[i].node, k)
+			grown[i] = w.grow(d.growers[d.takes[i].Tree], d.takes[i].Node, k)
 			return nil
 		}
 	})
@@ -169,7 +169,7 @@ func (d *driver) growSubtrees(g *grown) error {
 		return err
 	}
 	for i, t := range d.takes {
-		d.growers[t.tree].insertSubtree(t.node, grown[i])
+		d.growers[t.Tree].insertSubtree(t.Node, grown[i])
 	}
 	return nil
 }

@@ -25,11 +25,18 @@ func Marshal[T any](v T) []byte { return Append(nil, v) }
 
 // Unmarshal decodes the result of Marshal. All of b must be consumed.
 func Unmarshal[T any](b []byte) (v T, err error) {
-	r := &reader{b: b}
-	if err = coderOf(reflect.TypeFor[T]()).dec(r, reflect.ValueOf(&v).Elem()); err == nil && len(r.b) != 0 {
-		err = corrupt("%d bytes too many", len(r.b))
+	rest, err := Read(b, &v)
+	if err == nil && len(rest) != 0 {
+		err = corrupt("%d bytes too many", len(rest))
 	}
 	return v, err
+}
+
+// Read decodes what Append wrote at the beginning of b, and returns what is behind it.
+func Read[T any](b []byte, v *T) (rest []byte, err error) {
+	r := &reader{b: b}
+	err = coderOf(reflect.TypeFor[T]()).dec(r, reflect.ValueOf(v).Elem())
+	return r.b, err
 }
 
 func corrupt(format string, args ...any) error {
@@ -264,6 +271,23 @@ func build(t reflect.Type) *coder {
 				},
 			}
 		}
+		elem := lazy(t.Elem())
+		return &coder{
+			enc: func(dst []byte, v reflect.Value) []byte {
+				for i := range t.Len() {
+					dst = elem().enc(dst, v.Index(i))
+				}
+				return dst
+			},
+			dec: func(r *reader, v reflect.Value) error {
+				for i := range t.Len() {
+					if err := elem().dec(r, v.Index(i)); err != nil {
+						return err
+					}
+				}
+				return nil
+			},
+		}
 	case reflect.Slice:
 		return sliceCoder(t)
 	case reflect.Map:
@@ -325,7 +349,68 @@ var timeCoder = &coder{
 	},
 }
 
+// numbers makes a coder of a slice of numbers, of at least size bytes each, that writes the bytes of
+// sliceCoder without looking at each number through reflect.
+func numbers[T any](size int, put func(dst []byte, v T) []byte, get func(r *reader) (T, error)) *coder {
+	return &coder{
+		enc: func(dst []byte, v reflect.Value) []byte {
+			list := v.Convert(reflect.TypeFor[[]T]()).Interface().([]T)
+			if list == nil {
+				return append(dst, 0)
+			}
+			dst = slices.Grow(binary.AppendUvarint(dst, uint64(len(list))+1), size*len(list))
+			for _, x := range list {
+				dst = put(dst, x)
+			}
+			return dst
+		},
+		dec: func(r *reader, v reflect.Value) error {
+			n, err := r.uvarint()
+			if err != nil || n == 0 {
+				return err
+			}
+			if n-1 > uint64(len(r.b)/size) {
+				return corrupt("%d elements, %d bytes left", n-1, len(r.b))
+			}
+			list := make([]T, n-1)
+			for i := range list {
+				if list[i], err = get(r); err != nil {
+					return err
+				}
+			}
+			v.Set(reflect.ValueOf(list).Convert(v.Type()))
+			return nil
+		},
+	}
+}
+
+var numberSlices = map[reflect.Type]*coder{
+	reflect.TypeFor[[]float64](): numbers(8, func(dst []byte, v float64) []byte {
+		return binary.LittleEndian.AppendUint64(dst, math.Float64bits(v))
+	}, func(r *reader) (float64, error) {
+		b, err := r.take(8)
+		if err != nil {
+			return 0, err
+		}
+		return math.Float64frombits(binary.LittleEndian.Uint64(b)), nil
+	}),
+	// A lone float32 takes 8 bytes, of a list 4.
+	reflect.TypeFor[[]float32](): numbers(4, func(dst []byte, v float32) []byte {
+		return binary.LittleEndian.AppendUint32(dst, math.Float32bits(v))
+	}, func(r *reader) (float32, error) {
+		b, err := r.take(4)
+		if err != nil {
+			return 0, err
+		}
+		return math.Float32frombits(binary.LittleEndian.Uint32(b)), nil
+	}),
+	reflect.TypeFor[[]int64](): numbers(1, binary.AppendVarint, (*reader).varint),
+}
+
 func sliceCoder(t reflect.Type) *coder {
+	if c := numberSlices[reflect.SliceOf(t.Elem())]; c != nil {
+		return c
+	}
 	if t.Elem().Kind() == reflect.Uint8 {
 		return &coder{
 			enc: func(dst []byte, v reflect.Value) []byte {

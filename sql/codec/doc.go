@@ -11,8 +11,9 @@
 //	slice      count+1, elements          0 is nil
 //	map        count+1, sorted pairs      0 is nil
 //	pointer    0, or 1 and the value
-//	integers   varint (signed: zigzag)    floats   8 bytes
-//	string     length, bytes              [n]byte  n bytes
+//	integers   varint (signed: zigzag)    floats   8 bytes; of a
+//	                                      []float32 4 each
+//	string     length, bytes              [n]T     n elements
 //	Datum      tag, value                 union    kind, value
 //
 // A union is an interface whose types are registered in an order (Union); a type

@@ -1,0 +1,12 @@
+package kmeans
+
+import (
+	"testing"
+
+	"github.com/tributarydb/tributary/internal/manual"
+	"github.com/tributarydb/tributary/sql/codec"
+)
+
+func TestManualLayout(t *testing.T) {
+	manual.Part(t, "docs/explanation/layouts.md", "k-means", "```\n"+codec.Layout(body{}, partial{}, progress{})+"```")
+}
