@@ -309,6 +309,15 @@ func Value(r *rand.Rand, t types.Type, domain int) types.Datum {
 			break
 		}
 		return fmt.Sprintf("v%d", k)[:r.Intn(3)] + strings.Repeat(" ", r.Intn(3))
+	case types.ClassOther:
+		if t.Form() != types.FormBinary { // that of networks
+			break
+		}
+		d, err := types.ParseText(t, []string{fmt.Sprintf("10.%d.0.0/%d", k&3, 16+k&7), fmt.Sprintf("1::%d", k&7)}[r.Intn(2)], nil)
+		if err != nil {
+			panic(err)
+		}
+		return d
 	case types.ClassJSONB:
 		return []string{`{"a": 1}`, `[1, 2]`, `"x"`, `null`, fmt.Sprint(k), `{"a": 1.0}`}[r.Intn(6)]
 	}
