@@ -17,4 +17,6 @@
 //
 // What is in the brackets is of distributed rows, and of rows that are read again. Afterwards
 // rows hold nothing.
+//
+// Tested by ml/train and cluster/trainer, whose trainings take every way through it.
 package rows
