@@ -245,9 +245,6 @@ func (l *Leaf) sort(t *sorting, regions [][]byte) (order []loc, tied bool) {
 	return order, false
 }
 
-// InFile reports whether the rows lie in the file.
-func (l *Leaf) InFile() bool { return l.spilled }
-
 // Free frees the leaf's own memory; the leaf is empty then.
 func (l *Leaf) Free() {
 	l.store.shrink(int64(len(l.order)+len(l.held)) * 8)
