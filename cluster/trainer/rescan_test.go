@@ -76,7 +76,7 @@ func TestDistributedRowsRescanned(t *testing.T) {
 			want = res.Model.Encode()
 		} else if !bytes.Equal(res.Model.Encode(), want) {
 			t.Error("another model")
-		} else if u.Before == 0 || u.Before > u.Block || u.Written > u.Block || u.Reads != 2 || u.Moved == 0 || u.Moved > u.Block {
+		} else if u.Before == 0 || u.Before > 2*u.Block || u.Written > 2*u.Block || u.Reads != 2 || u.Moved == 0 || u.Moved > u.Block {
 			t.Errorf("%+v", u)
 		}
 	}
@@ -139,7 +139,7 @@ func TestSeriesRescanned(t *testing.T) {
 				} else if !bytes.Equal(res.Model.Encode(), want) {
 					t.Errorf("stride %d, %d nodes, %d bytes: another model", stride, nodes, limit)
 				}
-				if limit > 0 && (u.Before == 0 || u.Before > u.Block || u.Written > u.Block || u.Reads != 2) {
+				if limit > 0 && (u.Before == 0 || u.Before > 2*u.Block || u.Written > 2*u.Block || u.Reads != 2) {
 					t.Errorf("stride %d, %d nodes: %+v", stride, nodes, u)
 				}
 			}

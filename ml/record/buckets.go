@@ -2,7 +2,6 @@ package record
 
 import (
 	"github.com/tributarydb/tributary/ml/block"
-	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
 // endAdds parts the shards of rows that were added from those of rows that will
@@ -163,24 +162,4 @@ func (s *Store) PutBucket(bkt int, records []byte) error {
 		return s.spill(sh)
 	}
 	return nil
-}
-
-func errRecords() error {
-	return pgerr.New(pgerr.DataCorrupted, "invalid encoding of training rows")
-}
-
-// recordLen is the length of the record at the start of b; false if b does not
-// hold it whole.
-func (l *Layout) recordLen(b []byte) (int, bool) {
-	n := l.fixed
-	if len(b) < n {
-		return 0, false
-	}
-	if len(l.vars) > 0 {
-		for _, c := range l.vars {
-			n += int(le.Uint32(b[l.at[c]:]))
-		}
-		n = (n + 7) &^ 7
-	}
-	return n, n <= len(b)
 }

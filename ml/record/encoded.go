@@ -16,16 +16,6 @@ import (
 //
 // Of windows it is known besides which partition a row is of and where in it: see Keyed.
 
-// coded is what a record of an encoded row has.
-type coded struct {
-	dense, codes     int
-	narrow, weighted bool
-	width            int // of a number
-	orders           int // ranks, of a layout that is keyed
-	label0           int // where the label begins, or else what says where a row belongs is before it
-	dense0, codes0   int // where the dense columns and the codes begin
-}
-
 // CodedLayout is the form of encoded rows of so many columns.
 func CodedLayout(dense, codes int, narrow, weighted bool) *Layout {
 	c := coded{dense: dense, codes: codes, narrow: narrow, weighted: weighted, width: 8, dense0: 8}
@@ -39,8 +29,6 @@ func CodedLayout(dense, codes int, narrow, weighted bool) *Layout {
 	return &Layout{coded: c, fixed: c.codes0 + 4*codes}
 }
 
-func (l *Layout) isCoded() bool { return l.coded.width > 0 }
-
 // Keyed is the coded layout of rows of windows, with the hash of a row's partition and the
 // ranks of its values in so many columns of the order before the rest.
 //
@@ -53,13 +41,6 @@ func (l *Layout) Keyed(orders int) *Layout {
 	k.fixed = (l.fixed + c.label0 + 7) &^ 7
 	return &k
 }
-
-// keyed reports whether records begin with what says where they belong: those of rows as they
-// came, and of encoded ones of windows. They are packed in the file.
-func (l *Layout) keyed() bool { return !l.isCoded() || l.coded.label0 > 0 }
-
-// stride is the memory of a record of fixed length.
-func (l *Layout) stride() int { return (l.fixed + 7) &^ 7 }
 
 // AddCoded takes rows of a view as their encoders made them, b. The store's layout
 // is a CodedLayout.

@@ -1,7 +1,6 @@
 package record
 
 import (
-	"cmp"
 	"io"
 	"slices"
 
@@ -96,9 +95,6 @@ func (s *Store) sample(shards []*shard) (v *View, packed int) {
 	return v, p.size
 }
 
-// compare orders keys by hash, and then as they came.
-func (k key) compare(o key) int { return cmp.Or(cmp.Compare(k.hi, o.hi), cmp.Compare(k.at, o.at)) }
-
 // Drain passes the rows still held to Config.Flow, and frees the memory. Nothing may
 // have been Written.
 func (s *Store) Drain() error {
@@ -122,12 +118,6 @@ func (s *Store) full(sh *shard) bool {
 }
 
 func (s *Store) flowBytes() int { return s.chunkBytes(flowLeast, flowBytes) }
-
-// chunkBytes returns the size of a chunk of held rows: small where memory is scarce,
-// within bounds.
-func (s *Store) chunkBytes(least, most int) int {
-	return int(min(max(s.cfg.Pool.Limit()/flowShare, int64(least)), int64(most)))
-}
 
 // flow hands out the rows of shards.
 func (s *Store) flow(shards ...*shard) error {

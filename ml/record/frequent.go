@@ -2,13 +2,11 @@ package record
 
 import (
 	"bytes"
-	"hash/crc32"
 	"slices"
 	"sync"
 
 	"github.com/tributarydb/tributary/ml/block"
 	"github.com/tributarydb/tributary/ml/holdout"
-	"github.com/tributarydb/tributary/ml/tempfile"
 )
 
 // Equal rows share a bucket, so that a row with very many copies would make a leaf that
@@ -98,51 +96,6 @@ func (s *Store) visit(bkt int, f func(rec []byte)) error {
 		if err := s.onDisk(sh, bkt, func(e extent) error { return s.visitExtent(e, f) }); err != nil {
 			return err
 		}
-	}
-	return nil
-}
-
-// visitExtent reads an extent of records in chunks: one of equal rows may be as large
-// as memory.
-func (s *Store) visitExtent(e extent, f func(rec []byte)) error {
-	if s.layout.keyed() {
-		u := s.unpack(e.Off, e.Len)
-		defer u.close()
-		return u.extent(e, f)
-	}
-	size := min(visitBytes, e.Len)
-	if err := s.grow(int64(size)); err != nil {
-		return err
-	}
-	defer func() { s.shrink(int64(size)) }()
-	buf, have, sum := make([]byte, size), 0, uint32(0)
-	for done := 0; done < e.Len; {
-		n := min(len(buf)-have, e.Len-done)
-		if err := s.file.ReadFull(e.Off+int64(done), buf[have:have+n]); err != nil {
-			return err
-		}
-		sum = crc32.Update(sum, tempfile.Castagnoli, buf[have:have+n])
-		have, done = have+n, done+n
-		rest := buf[:have]
-		for {
-			k, ok := s.layout.recordLen(rest)
-			if !ok {
-				break
-			}
-			f(rest[:k])
-			rest = rest[k:]
-		}
-		if len(rest) == len(buf) && done < e.Len { // not even one record
-			if err := s.grow(int64(size)); err != nil {
-				return err
-			}
-			size *= 2
-			buf = append(rest, make([]byte, len(rest))...)
-		}
-		have = copy(buf, rest)
-	}
-	if sum != e.Sum {
-		return tempfile.ErrDamaged()
 	}
 	return nil
 }

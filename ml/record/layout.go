@@ -6,6 +6,45 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
+func errRecords() error {
+	return pgerr.New(pgerr.DataCorrupted, "invalid encoding of training rows")
+}
+
+// recordLen is the length of the record at the start of b; false if b does not
+// hold it whole.
+func (l *Layout) recordLen(b []byte) (int, bool) {
+	n := l.fixed
+	if len(b) < n {
+		return 0, false
+	}
+	if len(l.vars) > 0 {
+		for _, c := range l.vars {
+			n += int(le.Uint32(b[l.at[c]:]))
+		}
+		n = (n + 7) &^ 7
+	}
+	return n, n <= len(b)
+}
+
+// coded is what a record of an encoded row has.
+type coded struct {
+	dense, codes     int
+	narrow, weighted bool
+	width            int // of a number
+	orders           int // ranks, of a layout that is keyed
+	label0           int // where the label begins, or else what says where a row belongs is before it
+	dense0, codes0   int // where the dense columns and the codes begin
+}
+
+func (l *Layout) isCoded() bool { return l.coded.width > 0 }
+
+// keyed reports whether records begin with what says where they belong: those of rows as they
+// came, and of encoded ones of windows. They are packed in the file.
+func (l *Layout) keyed() bool { return !l.isCoded() || l.coded.label0 > 0 }
+
+// stride is the memory of a record of fixed length.
+func (l *Layout) stride() int { return (l.fixed + 7) &^ 7 }
+
 // Column is a column of the dataset query.
 type Column struct {
 	Name string
@@ -135,3 +174,9 @@ func NewLayout(cols []Column) (*Layout, error) {
 
 // fixedNulls is the length of the NULL bits, a multiple of eight bytes.
 func (l *Layout) fixedNulls() int { return (len(l.Cols) + 63) / 64 * 8 }
+
+// whole cuts b to the record it starts with.
+func (l *Layout) whole(b []byte) []byte {
+	n, _ := l.recordLen(b)
+	return b[:n]
+}

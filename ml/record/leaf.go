@@ -232,12 +232,6 @@ func (l *Layout) keys(dst []key, run []byte, at loc) []key {
 	return dst
 }
 
-// whole cuts b to the record it starts with.
-func (l *Layout) whole(b []byte) []byte {
-	n, _ := l.recordLen(b)
-	return b[:n]
-}
-
 // sort makes the order: of a keyed store that of values, else any, for blocks have
 // an order of their own.
 func (l *Leaf) sort(t *sorting, regions [][]byte) (order []loc, tied bool) {
@@ -250,9 +244,6 @@ func (l *Leaf) sort(t *sorting, regions [][]byte) (order []loc, tied bool) {
 	}
 	return order, false
 }
-
-// InFile reports whether the rows lie in the file.
-func (l *Leaf) InFile() bool { return l.spilled }
 
 // Free frees the leaf's own memory; the leaf is empty then.
 func (l *Leaf) Free() {

@@ -27,9 +27,6 @@ type hashed struct {
 	n      uint32
 }
 
-// orderBytes is the memory of a row whose place is looked for.
-const orderBytes = 24 + 4
-
 func newOrder(l *Layout, seed uint64, rows int) *order {
 	return &order{l: l, seed: seed, buf: make([]byte, l.stride()), rows: make([]hashed, 0, rows)}
 }

@@ -210,3 +210,17 @@ func (u *unpacking) extent(e extent, f func(rec []byte)) error {
 	}
 	return nil
 }
+
+// dirEntry is the size of a directory entry: an extent's end in the run in words of
+// dirWord bytes, its checksum, the length of its records, for which memory is charged,
+// and the checksum of the entry.
+const (
+	dirEntry = 16
+	dirWord  = 4
+)
+
+// extent is a bucket or a leaf of a run.
+type extent struct {
+	tempfile.Extent
+	raw int // bytes of its records
+}

@@ -9,6 +9,51 @@ import (
 	"github.com/tributarydb/tributary/ml/tempfile"
 )
 
+// visitExtent reads an extent of records in chunks: one of equal rows may be as large
+// as memory.
+func (s *Store) visitExtent(e extent, f func(rec []byte)) error {
+	if s.layout.keyed() {
+		u := s.unpack(e.Off, e.Len)
+		defer u.close()
+		return u.extent(e, f)
+	}
+	size := min(visitBytes, e.Len)
+	if err := s.grow(int64(size)); err != nil {
+		return err
+	}
+	defer func() { s.shrink(int64(size)) }()
+	buf, have, sum := make([]byte, size), 0, uint32(0)
+	for done := 0; done < e.Len; {
+		n := min(len(buf)-have, e.Len-done)
+		if err := s.file.ReadFull(e.Off+int64(done), buf[have:have+n]); err != nil {
+			return err
+		}
+		sum = crc32.Update(sum, tempfile.Castagnoli, buf[have:have+n])
+		have, done = have+n, done+n
+		rest := buf[:have]
+		for {
+			k, ok := s.layout.recordLen(rest)
+			if !ok {
+				break
+			}
+			f(rest[:k])
+			rest = rest[k:]
+		}
+		if len(rest) == len(buf) && done < e.Len { // not even one record
+			if err := s.grow(int64(size)); err != nil {
+				return err
+			}
+			size *= 2
+			buf = append(rest, make([]byte, len(rest))...)
+		}
+		have = copy(buf, rest)
+	}
+	if sum != e.Sum {
+		return tempfile.ErrDamaged()
+	}
+	return nil
+}
+
 // run is what a shard spilled at once: its records, extent by extent, an extent being a
 // bucket, or a leaf where the leaves are known (Config.Leaves), followed by a directory
 // with the end and the checksum of each extent. So a run takes a few bytes of memory
@@ -16,20 +61,6 @@ import (
 type run struct {
 	off int64
 	len int // of the extents
-}
-
-// dirEntry is the size of a directory entry: an extent's end in the run in words of
-// dirWord bytes, its checksum, the length of its records, for which memory is charged,
-// and the checksum of the entry.
-const (
-	dirEntry = 16
-	dirWord  = 4
-)
-
-// extent is a bucket or a leaf of a run.
-type extent struct {
-	tempfile.Extent
-	raw int // bytes of its records
 }
 
 // perRun returns the number of extents of a run.

@@ -42,7 +42,7 @@ func TestSeriesInLittleMemory(t *testing.T) {
 		t.Fatal(err)
 	}
 	l, err := s.MakeLeaf(context.Background(), 0, block.Buckets)
-	if err != nil || !l.InFile() || l.Rows != n {
+	if err != nil || !l.spilled || l.Rows != n {
 		t.Fatal(l, err)
 	}
 	if err := blocks.Reserve(l.CodedBytes()); err != nil {

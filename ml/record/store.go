@@ -15,6 +15,12 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
+// chunkBytes returns the size of a chunk of held rows: small where memory is scarce,
+// within bounds.
+func (s *Store) chunkBytes(least, most int) int {
+	return int(min(max(s.cfg.Pool.Limit()/flowShare, int64(least)), int64(most)))
+}
+
 const leafRows = 32768 // the most rows a leaf is meant to have
 
 // Leaves is the number of leaves for so many rows: the least power of two that
@@ -137,20 +143,6 @@ func (d *deck) of(bkt int) []key {
 
 // deckBytes is the size of a deck of so many keys.
 func deckBytes(keys int) int64 { return int64(keys)*keyBytes + block.Buckets*8 }
-
-// key says where a record is, and sorts it: by the first word of the hash, then
-// by all bytes.
-type key struct {
-	hi uint64
-	at loc
-}
-
-func (k key) bucket() int { return int(k.hi >> (64 - block.BucketBits)) }
-
-// loc is where a record starts: region number, and words of eight bytes in it.
-type loc uint64
-
-func (l loc) in(regions [][]byte) []byte { return regions[l>>32][int(uint32(l))*8:] }
 
 const (
 	firstRegion = 256 << 10

@@ -6,6 +6,7 @@ import (
 
 	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/ml/block"
+	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/feature"
 	"github.com/tributarydb/tributary/ml/holdout"
 	"github.com/tributarydb/tributary/ml/record"
@@ -173,4 +174,21 @@ func (b *base) order(out *block.Block, v *record.View) error {
 	defer b.blocks.Unreserve(n)
 	record.Order(out, b.Seed, weighted)
 	return nil
+}
+
+// ofLeaves is the work that encodes this node's leaves; last is called after the last one.
+func (b *base) ofLeaves(f func(ctx context.Context, leaf int) (*Encoded, error), last func() error) Work {
+	left := &atomic.Int64{}
+	for _, o := range b.owners {
+		if o == b.cfg.Self {
+			left.Add(1)
+		}
+	}
+	return Work{Leaf: func(ctx context.Context, leaf int) (family.Message, error) {
+		s, err := f(ctx, leaf)
+		if err == nil && left.Add(-1) == 0 {
+			err = last()
+		}
+		return s, err
+	}}
 }

@@ -1,12 +1,8 @@
 package rows
 
 import (
-	"context"
-	"sync/atomic"
-
 	"github.com/tributarydb/tributary/exec/kernel/exact"
 	"github.com/tributarydb/tributary/ml/canon"
-	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/feature"
 )
 
@@ -75,23 +71,6 @@ func (s *Encoded) weigh(weights []float64) {
 	for _, x := range weights {
 		s.Weight.Add(x)
 	}
-}
-
-// ofLeaves is the work that encodes this node's leaves; last is called after the last one.
-func (b *base) ofLeaves(f func(ctx context.Context, leaf int) (*Encoded, error), last func() error) Work {
-	left := &atomic.Int64{}
-	for _, o := range b.owners {
-		if o == b.cfg.Self {
-			left.Add(1)
-		}
-	}
-	return Work{Leaf: func(ctx context.Context, leaf int) (family.Message, error) {
-		s, err := f(ctx, leaf)
-		if err == nil && left.Add(-1) == 0 {
-			err = last()
-		}
-		return s, err
-	}}
 }
 
 // BlockOf returns the number of the block of a leaf's rows to train on, or held out.

@@ -243,3 +243,14 @@ func (h *held) Close() error {
 	h.end()
 	return h.store.Close()
 }
+
+// Unfitted returns how many unfitted blocks rows have, for tests.
+func Unfitted(r Rows) int {
+	h, ok := r.(*held)
+	if !ok {
+		return 0
+	}
+	h.unfitted.mu.Lock()
+	defer h.unfitted.mu.Unlock()
+	return len(h.unfitted.by)
+}

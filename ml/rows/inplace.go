@@ -42,14 +42,6 @@ type taker struct {
 	keys   int64          // bytes charged for keys of categories
 }
 
-// Sizes of the blocks that rows are taken into, in bytes.
-const (
-	leastTaken = 256 << 10 // for the first ones, and where memory is scarce
-	mostTaken  = 8 << 20
-	takenRows  = block.UnitRows
-	passShare  = 64 // blocks that are not kept take at most the memory divided by this
-)
-
 // bytes returns the size of a block for so many rows.
 func (n *inPlace) bytes(rows int) int64 {
 	size := n.Spec.TakenBytes(rows)

@@ -33,9 +33,6 @@ type Reread struct {
 	leaves int      // made so far
 }
 
-// mostFolds is the maximum number of folds with separate statistics.
-const mostFolds = 20
-
 // readAgain ends the first reading of rows that are not kept.
 func (b *base) readAgain(first reader, owners []int) (*Reread, error) {
 	if b.tally == nil {
@@ -274,4 +271,19 @@ func (r *Reread) Send(context.Context, []int) error {
 func (r *Reread) Close() error {
 	r.end()
 	return errors.Join(r.reader.free(), r.dropShuffle())
+}
+
+// waited processes rows that waited for their partition to be long enough; short are the
+// partitions that are not. Afterwards there are statistics, even if of no row.
+func (r *Reread) waited(short []block.RowHash) error {
+	if r.short = short; r.enc == nil {
+		if err := r.tally.lengths.Rest(r.layout, short, r.tally.view); err != nil {
+			return err
+		}
+	}
+	st, err := r.Spec.Collect(r.cfg.Context, &record.View{})
+	if err != nil {
+		return err
+	}
+	return r.tally.add(0, st)
 }

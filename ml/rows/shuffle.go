@@ -215,3 +215,16 @@ func (s *shuffle) close() (err error) {
 	}
 	return err
 }
+
+// codedLayout returns the layout of encoded rows, and for windows their order.
+func (b *base) codedLayout(f *feature.Fitted) (*record.Layout, *record.Windows) {
+	l, w := record.CodedLayout(f.Dense, f.Codes, f.Narrow, b.Spec.WeightCol() >= 0), b.Windows
+	if w == nil {
+		return l, nil
+	}
+	by := &record.Windows{Length: w.Length, Stride: w.Stride}
+	for i := range w.Order {
+		by.Order = append(by.Order, i)
+	}
+	return l.Keyed(len(by.Order)), by
+}

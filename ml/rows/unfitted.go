@@ -55,14 +55,3 @@ func (u *unfittedBlocks) clear() {
 	defer u.mu.Unlock()
 	clear(u.by)
 }
-
-// Unfitted returns how many unfitted blocks rows have, for tests.
-func Unfitted(r Rows) int {
-	h, ok := r.(*held)
-	if !ok {
-		return 0
-	}
-	h.unfitted.mu.Lock()
-	defer h.unfitted.mu.Unlock()
-	return len(h.unfitted.by)
-}

@@ -18,38 +18,6 @@ import (
 // by target: blocks store the rows' own weights, which are multiplied when a block is
 // opened for a target.
 
-// checkClassWeights returns an error for options that exclude class weights.
-func (j *Job) checkClassWeights() error {
-	if !j.Options.HasClassWeights() {
-		return nil
-	}
-	bad := func(format string, args ...any) *pgerr.Error {
-		return pgerr.New(pgerr.InvalidParameterValue, format, args...).At(j.Options.Pos("class_weights"))
-	}
-	targets := j.Targets()
-	classes := func(target int) bool { return j.planOf(target).Target == family.ClassTarget }
-	some := false
-	for k := range targets {
-		some = some || classes(k)
-	}
-	if !some {
-		return bad("class weights need a classifier")
-	}
-	for _, w := range j.Options.ClassWeights() {
-		k := slices.IndexFunc(targets, func(name string) bool { return strings.EqualFold(name, w.Target) })
-		switch {
-		case w.Target == "" && len(targets) > 1:
-			return bad("class weights of several targets are named by target").
-				WithHint(`Write class_weights = '{"%s": {"class": weight}}', or balanced for all of them.`, targets[0])
-		case w.Target != "" && k < 0:
-			return bad("class_weights names %q, which is no target", w.Target).WithDetail("The targets are %s.", strings.Join(targets, ", "))
-		case w.Target != "" && !classes(k):
-			return bad("class_weights names %q, which is a number: class weights need classes", w.Target)
-		}
-	}
-	return nil
-}
-
 // classWeights returns the weights of the classes of one target, nil for none; f has
 // the encoders for that target.
 func (j *Job) classWeights(f *feature.Fitted, st *feature.Stats, target int) ([]float64, error) {
@@ -132,11 +100,7 @@ func (r *runner) targetWeights(ctx context.Context) (*targetWeights, error) {
 		}
 		w.class = append(w.class, one)
 	}
-	m, err := r.reduce(ctx, &weightTask{w.class})
-	if err != nil {
-		return nil, err
-	}
-	sums, err := as[weightSums](m)
+	sums, err := reduceTo[weightSums](ctx, r.red, &weightTask{w.class})
 	for i := range sums {
 		w.sums = append(w.sums, sums[i].Value())
 	}
@@ -216,18 +180,11 @@ func (t *weightTask) decode(_ *Job, d *canon.D) family.Message {
 }
 
 func (t *weightTask) merge(_ *Job, left, right family.Message) (family.Message, error) {
-	a, err := as[weightSums](left)
-	if err != nil {
-		return nil, err
-	}
-	b, err := as[weightSums](right)
-	if err != nil {
-		return nil, err
-	}
-	for i := range a {
-		a[i].Merge(&b[i])
-	}
-	return a, nil
+	return merged(left, right, func(a, b weightSums) {
+		for i := range a {
+			a[i].Merge(&b[i])
+		}
+	})
 }
 
 // weightSums are the total weights, by target.

@@ -20,35 +20,6 @@ type Fold struct {
 	Metrics    []family.Metric
 }
 
-// mayFold returns an error for options that exclude cross-validation.
-func (j *Job) mayFold() error {
-	if j.Folds() == 0 {
-		return nil
-	}
-	at := j.Options.Pos("cross_validation")
-	bad := func(format string, args ...any) *pgerr.Error {
-		return pgerr.New(pgerr.InvalidParameterValue, format, args...).At(at)
-	}
-	for _, name := range []string{"data_split_method", "data_split_eval_fraction", "data_split_col"} {
-		if j.Options.Given(name) {
-			return bad("cross_validation and %s both say what is held out", name)
-		}
-	}
-	o := j.Options
-	switch {
-	case j.Plan.Target == family.NoTarget:
-		return bad("algorithm %s has no target column: there is nothing to validate", j.Family.Info().Name)
-	case j.windows != nil:
-		return pgerr.Unsupported("cross_validation of windows is not supported").At(at).
-			WithHint("data_split_eval_fraction holds out the last windows of each partition.")
-	case j.WarmStart():
-		return bad("a training that goes on from a model cannot be cross-validated: the model has seen the rows of all folds")
-	case o.Bool("early_stop", o.Given("min_rel_progress") || o.Given("patience")) || o.Given("early_stopping_rounds"):
-		return bad("a training that the rows held out may end early cannot be cross-validated: they are what it is measured by")
-	}
-	return nil
-}
-
 // validate trains once for each fold without it, and then the model, of all rows. The
 // rows stay with the workers until then: they are read and distributed once. Where they
 // do not fit they are read once for the statistics, which are taken apart by what folds

@@ -25,11 +25,7 @@ type Distribution struct {
 // leaves, unless they will be read again. Each step is a task, like those of Run; what
 // needs no answer waits for the next one.
 func Distribute(ctx context.Context, job *Job, red Reducer, workers int) (*Distribution, error) {
-	m, err := red.Reduce(ctx, Task{body: &finishTask{}})
-	if err != nil {
-		return nil, err
-	}
-	f, err := as[*finished](m)
+	f, err := reduceTo[*finished](ctx, red, &finishTask{})
 	if err != nil {
 		return nil, err
 	}
@@ -68,11 +64,7 @@ func (d *Distribution) send(ctx context.Context) error {
 	if err := d.reduce(ctx, &sendTask{owners: d.owners}); err != nil || !d.job.Spreads(len(d.owners)) {
 		return err
 	}
-	m, err := d.red.Reduce(ctx, Task{body: &frequentTask{d.Rows}})
-	if err != nil {
-		return err
-	}
-	list, err := as[frequentRows](m)
+	list, err := reduceTo[frequentRows](ctx, d.red, &frequentTask{d.Rows})
 	if err != nil || len(list) == 0 {
 		return err
 	}
@@ -82,15 +74,6 @@ func (d *Distribution) send(ctx context.Context) error {
 func (d *Distribution) reduce(ctx context.Context, b body) error {
 	_, err := d.red.Reduce(ctx, Task{body: b})
 	return err
-}
-
-// distributes reports whether the task comes before the leaves are assigned.
-func (t *Task) distributes() bool {
-	switch t.body.(type) {
-	case *finishTask, *sendTask, *frequentTask, *shareTask:
-		return true
-	}
-	return false
 }
 
 // finishTask ends a reading of the query.
@@ -131,19 +114,12 @@ func (t *finishTask) decode(_ *Job, d *canon.D) family.Message {
 }
 
 func (t *finishTask) merge(_ *Job, left, right family.Message) (family.Message, error) {
-	a, err := as[*finished](left)
-	if err != nil {
-		return nil, err
-	}
-	b, err := as[*finished](right)
-	if err != nil {
-		return nil, err
-	}
-	for i, n := range b.buckets {
-		a.buckets[i] += n
-	}
-	a.short = a.short || b.short
-	return a, nil
+	return merged(left, right, func(a, b *finished) {
+		for i, n := range b.buckets {
+			a.buckets[i] += n
+		}
+		a.short = a.short || b.short
+	})
 }
 
 // sendTask has workers send rows to the owners of their leaves; or, with rescan, drop them:

@@ -46,14 +46,6 @@ func (r *runner) counted(ctx context.Context) (*holdout.Copies, error) {
 	return c, nil
 }
 
-func (r *runner) copies(ctx context.Context, t *copiesTask) (*holdout.Copies, error) {
-	m, err := r.reduce(ctx, t)
-	if err != nil {
-		return nil, err
-	}
-	return as[*holdout.Copies](m)
-}
-
 // copiesTask asks the nodes for the numbers of copies of rows: as they were counted on
 // arrival, or, with rows, of exactly these rows.
 type copiesTask struct{ rows []block.RowHash }
@@ -78,16 +70,7 @@ func decodeCopies(d *canon.D) *copiesTask {
 func (t *copiesTask) decode(_ *Job, d *canon.D) family.Message { return holdout.DecodeCopies(d) }
 
 func (t *copiesTask) merge(_ *Job, left, right family.Message) (family.Message, error) {
-	a, err := as[*holdout.Copies](left)
-	if err != nil {
-		return nil, err
-	}
-	b, err := as[*holdout.Copies](right)
-	if err != nil {
-		return nil, err
-	}
-	a.Merge(b)
-	return a, nil
+	return merged(left, right, func(a, b *holdout.Copies) { a.Merge(b) })
 }
 
 // begin implements body. The copies in leaves are added up.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"math"
-	"sync"
 
 	"github.com/tributarydb/tributary/exec/kernel/exact"
 	"github.com/tributarydb/tributary/exec/metric"
@@ -148,51 +147,6 @@ func (t *evaluateTask) block(ctx context.Context, w *Worker, leaf int, f func(*b
 		f(b, rows)
 	}
 	return nil
-}
-
-// scores are those of blocks that were kept for the next task.
-type scores struct {
-	blocks *block.Blocks // with which they are charged
-	mu     sync.Mutex
-	by     map[int]*family.Scores
-}
-
-// take returns the scores of a block that the task before or the family kept, or nil.
-func (k *scores) take(rows family.Rows, w family.Worker) *family.Scores {
-	k.mu.Lock()
-	s := k.by[blockOf(rows)]
-	if s != nil {
-		delete(k.by, blockOf(rows))
-		k.blocks.Unreserve(scoresBytes(s))
-	}
-	k.mu.Unlock()
-	if f, ok := w.(family.Keeper); ok && s == nil {
-		return f.Kept(rows)
-	}
-	return s
-}
-
-// keep keeps scores of two classes for the task that measures, where there is
-// plenty of memory: evaluating many trees twice takes longer than everything else.
-func (k *scores) keep(rows family.Rows, s *family.Scores) {
-	if !k.blocks.TryReserve(scoresBytes(s)) {
-		return
-	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.by == nil {
-		k.by = map[int]*family.Scores{}
-	}
-	k.by[blockOf(rows)] = s
-}
-
-// scoresBytes returns the size of scores of classes; two classes may have a single
-// array.
-func scoresBytes(s *family.Scores) (n int64) {
-	for _, p := range s.Probs {
-		n += 8 * int64(len(p))
-	}
-	return n
 }
 
 // block measures the model on a block's rows or windows. Weights count without the
@@ -362,4 +316,46 @@ func (m *evaluation) list() (out []family.Metric) {
 		out = append(out, family.Metric{Name: "roc_auc", Value: auc})
 	}
 	return out
+}
+
+// evaluateTask evaluates a model, or the model of one of several targets.
+type evaluateTask struct {
+	target       int // which of several
+	held         bool
+	coarse       bool // rank by cuts
+	cuts         []float64
+	classWeights []float64
+	unit         float64 // weights are measured in whole multiples of it
+	predictor    family.Predictor
+}
+
+func (t *evaluateTask) kind() uint8 { return kindEvaluate }
+
+func (t *evaluateTask) Encode(e *canon.E) {
+	e.Int(t.target)
+	e.Bool(t.held)
+	e.F64s(t.cuts)
+	e.Bool(t.coarse)
+	e.F64s(t.classWeights)
+	e.F64(t.unit)
+	t.predictor.Encode(e)
+}
+
+func (t *evaluateTask) decode(_ *Job, d *canon.D) family.Message {
+	return decodeEvaluation(d)
+}
+
+func (t *evaluateTask) merge(_ *Job, left, right family.Message) (family.Message, error) {
+	return merged(left, right, func(a, b *evaluation) { a.merge(b) })
+}
+
+// cutsTask collects scores that bound the bins of a coarse ranking.
+type cutsTask struct{ *evaluateTask }
+
+func (t *cutsTask) kind() uint8 { return kindCuts }
+
+func (t *cutsTask) decode(_ *Job, d *canon.D) family.Message { return decodeCuts(d) }
+
+func (t *cutsTask) merge(_ *Job, left, right family.Message) (family.Message, error) {
+	return merged(left, right, func(a, b *cutsMessage) { a.Merge(&b.Cuts) })
 }

@@ -15,6 +15,67 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
+// checkClassWeights returns an error for options that exclude class weights.
+func (j *Job) checkClassWeights() error {
+	if !j.Options.HasClassWeights() {
+		return nil
+	}
+	bad := func(format string, args ...any) *pgerr.Error {
+		return pgerr.New(pgerr.InvalidParameterValue, format, args...).At(j.Options.Pos("class_weights"))
+	}
+	targets := j.Targets()
+	classes := func(target int) bool { return j.planOf(target).Target == family.ClassTarget }
+	some := false
+	for k := range targets {
+		some = some || classes(k)
+	}
+	if !some {
+		return bad("class weights need a classifier")
+	}
+	for _, w := range j.Options.ClassWeights() {
+		k := slices.IndexFunc(targets, func(name string) bool { return strings.EqualFold(name, w.Target) })
+		switch {
+		case w.Target == "" && len(targets) > 1:
+			return bad("class weights of several targets are named by target").
+				WithHint(`Write class_weights = '{"%s": {"class": weight}}', or balanced for all of them.`, targets[0])
+		case w.Target != "" && k < 0:
+			return bad("class_weights names %q, which is no target", w.Target).WithDetail("The targets are %s.", strings.Join(targets, ", "))
+		case w.Target != "" && !classes(k):
+			return bad("class_weights names %q, which is a number: class weights need classes", w.Target)
+		}
+	}
+	return nil
+}
+
+// mayFold returns an error for options that exclude cross-validation.
+func (j *Job) mayFold() error {
+	if j.Folds() == 0 {
+		return nil
+	}
+	at := j.Options.Pos("cross_validation")
+	bad := func(format string, args ...any) *pgerr.Error {
+		return pgerr.New(pgerr.InvalidParameterValue, format, args...).At(at)
+	}
+	for _, name := range []string{"data_split_method", "data_split_eval_fraction", "data_split_col"} {
+		if j.Options.Given(name) {
+			return bad("cross_validation and %s both say what is held out", name)
+		}
+	}
+	o := j.Options
+	switch {
+	case j.Plan.Target == family.NoTarget:
+		return bad("algorithm %s has no target column: there is nothing to validate", j.Family.Info().Name)
+	case j.windows != nil:
+		return pgerr.Unsupported("cross_validation of windows is not supported").At(at).
+			WithHint("data_split_eval_fraction holds out the last windows of each partition.")
+	case j.WarmStart():
+		return bad("a training that goes on from a model cannot be cross-validated: the model has seen the rows of all folds")
+	case o.Bool("early_stop", o.Given("min_rel_progress") || o.Given("patience")) || o.Given("early_stopping_rounds"):
+		return bad("a training that the rows held out may end early cannot be cross-validated: they are what it is measured by")
+	}
+	return nil
+}
+
 // Job is the specification of a training, the same on every node. It is immutable once
 // made.
 type Job struct {
@@ -163,15 +224,6 @@ func (j *Job) labels(predict []string) (names []string, named bool, err error) {
 	return nil, false, nil
 }
 
-func find(cols []record.Column, name string) int {
-	for i, c := range cols {
-		if strings.EqualFold(c.Name, name) {
-			return i
-		}
-	}
-	return -1
-}
-
 // makeSpec gives the columns their roles.
 func (j *Job) makeSpec(labels []string, split *Split) error {
 	for i, c := range j.Columns {
@@ -229,10 +281,6 @@ func (j *Job) makeSpec(labels []string, split *Split) error {
 		}
 	}
 	return nil
-}
-
-func undefined(column string) *pgerr.Error {
-	return pgerr.New(pgerr.UndefinedColumn, "column %q does not exist in the training query", column)
 }
 
 // CheckTargets returns an error, with its position, for a name in PREDICT that is no

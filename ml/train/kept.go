@@ -102,8 +102,8 @@ func (w *Worker) Leave(pool *mem.Pool) *Dataset {
 		return nil
 	}
 	d := &Dataset{Blocks: w.blocks, bytes: w.rows.Usage().Encoded, fitted: w.fitted, owners: w.owners, place: w.job.InPlace()}
-	if w.taken != nil {
-		d.bytes = w.taken.bytes
+	if w.taken {
+		d.bytes = w.earlier
 	}
 	w.mu.Lock()
 	w.blocks, w.fitted = block.NewBlocks(block.Config{Pool: w.cfg.Pool, Temp: w.cfg.Temp}), nil
@@ -119,7 +119,7 @@ func (w *Worker) Take(d *Dataset, renumber func(worker int) int) error {
 		return err
 	}
 	d.Move(w.cfg.Pool, false)
-	w.blocks, w.fitted, w.taken = d.Blocks, d.fitted, d
+	w.blocks, w.fitted, w.taken, w.earlier = d.Blocks, d.fitted, true, d.bytes
 	w.scores.blocks = w.blocks
 	owners := make([]int, len(d.owners))
 	for i, o := range d.owners {

@@ -177,7 +177,7 @@ func (p *Part) ofNode(get func(ctx context.Context) (family.Message, error)) {
 // another worker, whose Part must be Offered it. Once every worker's Run and all these
 // calls have returned, Result is available on the first worker.
 func (w *Worker) Begin(t Task, out func(context.Context, *Shipment) error) (*Part, error) {
-	if !t.distributes() {
+	if t.body.kind() < kindFinish { // those from there on come before the leaves are assigned
 		if err := w.settle(); err != nil {
 			return nil, err
 		}
@@ -209,78 +209,6 @@ func (w *Worker) Begin(t Task, out func(context.Context, *Shipment) error) (*Par
 	}
 	return p, nil
 }
-
-// begin says how the partials of a step are merged: where each is sent to the first
-// worker there is one for each leaf.
-func (t *stepTask) begin(w *Worker, p *Part) error {
-	p.whole = w.job.Plan.Scope == family.ByNode && !(w.job.Plan.Distributed && w.job.Gathers())
-	_, err := w.familyWorker(t)
-	return err
-}
-
-// passes prepares the passes over a part's items.
-func (t *stepTask) passes(w *Worker, p *Part) (err error) {
-	pass, partial := w.family.PassBytes(t.step)
-	if p.threads, err = w.room(pass, partial, len(p.items), w.cfg.Threads, p.whole); err != nil {
-		return err
-	}
-	w.stepped.Do(func() { w.before = w.Spilled() })
-	p.work = func() (taskPass, error) {
-		pass, err := w.family.NewPass(t.step)
-		return &stepPass{w: w, step: t.step, by: t.by, pass: pass, whole: p.whole}, err
-	}
-	return nil
-}
-
-// stepPass runs a family's step.
-type stepPass struct {
-	w     *Worker
-	step  *family.Step
-	by    *targetWeights
-	pass  family.Pass
-	whole bool
-}
-
-func (h *stepPass) do(ctx context.Context, it *item) (family.Message, error) {
-	for _, r := range it.rows {
-		if err := h.add(ctx, r); err != nil {
-			return nil, err
-		}
-	}
-	if h.whole || len(it.rows) == 0 {
-		return nil, nil
-	}
-	return h.pass.Partial(), nil
-}
-
-func (h *stepPass) add(ctx context.Context, r family.Rows) error {
-	if h.step.Kept {
-		return h.pass.Add(ctx, r, nil)
-	}
-	b, release, err := h.w.blocks.Open(blockOf(r))
-	if err != nil || b == nil {
-		return err
-	}
-	defer release()
-	if a, ok := h.step.Body.(family.TargetStep); ok {
-		var free func()
-		if b, free, err = h.by.aim(b, a.Target(), h.w.blocks); err != nil {
-			return err
-		}
-		defer free()
-	}
-	return h.pass.Add(ctx, r, b)
-}
-
-func (h *stepPass) rest() family.Message {
-	if !h.whole {
-		return nil
-	}
-	return h.pass.Partial()
-}
-
-// blockOf returns the number of the block of these rows.
-func blockOf(r family.Rows) int { return rows.BlockOf(r.Leaf, r.Held) }
 
 // Offer takes a partial that another worker ships; it may be called before, during or
 // after Run.

@@ -3,12 +3,10 @@ package train
 import (
 	"context"
 	"crypto/sha256"
-	"fmt"
 	"io"
 	"slices"
 	"time"
 
-	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/ml/block"
 	"github.com/tributarydb/tributary/ml/canon"
 	"github.com/tributarydb/tributary/ml/family"
@@ -18,77 +16,6 @@ import (
 	"github.com/tributarydb/tributary/ml/rows"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
-
-// Reducer runs a task on every leaf of the job and returns the partials merged in the
-// tree's order. An error of a task ends the job.
-type Reducer interface {
-	Reduce(ctx context.Context, t Task) (family.Message, error)
-	// Home returns the driver's node, which is the first worker's.
-	Home() *family.Node
-}
-
-// Checkpointer stores what is needed to resume a job after its coordinator has failed.
-type Checkpointer interface {
-	// Save stores what write writes; it may skip a checkpoint.
-	Save(ctx context.Context, iteration int, write func(io.Writer) error) error
-}
-
-// Iteration is a finished iteration. Losses are means over rows without the
-// penalty; a regression's is the mean squared error. ValidationLoss is NaN
-// where no rows are held out.
-type Iteration struct {
-	Number         int
-	TrainLoss      float64
-	ValidationLoss float64
-	Seconds        float64 // duration
-}
-
-// Event is what a job is doing, for an observer.
-type Event struct {
-	Phase     string // "fit", "encode", "iterate", "evaluate"
-	Iteration *Iteration
-}
-
-// Input is the input of Run, besides the reducer.
-type Input struct {
-	Job  *Job
-	Rows int64 // of the query, over all nodes
-	// Over is what an earlier training knows of the rows, where the workers have taken
-	// over its blocks (Worker.Take); Rows is their number then. nil where they have rows.
-	Over *Encoded
-	// Rescan reads the query once more and distributes its rows, for workers that do not
-	// hold them (see Distribution); nil where they do.
-	Rescan func(ctx context.Context) error
-	Resume []byte       // a checkpoint, or nil
-	Start  *model.Model // the model to continue from, or nil
-	// Given are the rows of the relation that the plan names, the features in their
-	// order; a training that is resumed needs none.
-	Given    []*batch.Batch
-	Save     Checkpointer // may be nil
-	Progress func(Event)  // may be nil; called by Run's goroutine
-	Now      func() time.Time
-	// SliceElements is the length of the slices of long partials; 0: the default.
-	SliceElements int
-}
-
-// Result is a trained model with the statistics of its training.
-type Result struct {
-	Model      *model.Model
-	Rows       int64 // trained on
-	Held       int64 // held out
-	Iterations int
-	Evals      int
-	TrainLoss  float64
-	Metrics    []family.Metric // of the held out rows, or of the training rows if there are none
-	History    []Iteration
-	Stopped    string // why
-	Converged  bool   // it did not merely run out of iterations
-	Warnings   []Warning
-	Usage      []Usage // by worker
-	Elapsed    time.Duration
-	Folds      []Fold   // of a cross-validation
-	Encoded    *Encoded // what is known of the rows, for a later training
-}
 
 // Run trains a model.
 func Run(ctx context.Context, in Input, red Reducer) (*Result, error) {
@@ -111,41 +38,6 @@ func Run(ctx context.Context, in Input, red Reducer) (*Result, error) {
 		return nil, err
 	}
 	return r.run(ctx, holdout)
-}
-
-type runner struct {
-	in      Input
-	red     Reducer
-	job     *Job
-	start   time.Time
-	fitted  *feature.Fitted // of all columns
-	learns  *feature.Fitted // of the features
-	stats   *feature.Stats
-	ranges  *feature.Ranges // nil where statistics do not have them
-	holdout *holdout.Holdout
-	short   []block.RowHash // see fitTask
-	cw      []float64
-	by      *targetWeights // of several targets
-	*rows.Encoded
-	seen        int64 // rows, including those held out
-	driver      family.Driver
-	hist        []Iteration
-	plan        [32]byte
-	fold, folds int    // the current fold of a cross-validation, from 1; folds is one more, for the final model
-	done        []Fold // earlier folds
-}
-
-func (r *runner) phase(p string) {
-	if r.in.Progress != nil {
-		if r.fold < r.folds {
-			p = fmt.Sprintf("%s, fold %d of %d", p, r.fold, r.folds-1)
-		}
-		r.in.Progress(Event{Phase: p})
-	}
-}
-
-func (r *runner) reduce(ctx context.Context, b body) (family.Message, error) {
-	return r.red.Reduce(ctx, Task{body: b})
 }
 
 // run trains on the rows that are not held out.
@@ -213,11 +105,7 @@ func (r *runner) statistics(ctx context.Context, holdout *holdout.Holdout) (*fea
 		return r.in.Over.stats, nil
 	}
 	r.phase("fit")
-	m, err := r.reduce(ctx, &fitTask{holdout: holdout, fold: r.fold, short: r.short})
-	if err != nil {
-		return nil, err
-	}
-	return as[*feature.Stats](m)
+	return reduceTo[*feature.Stats](ctx, r.red, &fitTask{holdout: holdout, fold: r.fold, short: r.short})
 }
 
 // encoders fits encoders, and the weights of classes, to statistics.
@@ -267,16 +155,9 @@ func (r *runner) encodeRows(ctx context.Context) error {
 	if err := r.rescan(ctx, t); err != nil {
 		return err
 	}
-	m, err := r.reduce(ctx, t)
-	if err != nil {
-		return err
-	}
-	s, err := as[*rows.Encoded](m)
-	if err != nil {
-		return err
-	}
-	r.Encoded = s
-	return nil
+	var err error
+	r.Encoded, err = reduceTo[*rows.Encoded](ctx, r.red, t)
+	return err
 }
 
 // begin starts the family's driver, or restores it from a checkpoint.
@@ -417,11 +298,7 @@ func (r *runner) cuts(ctx context.Context, t *evaluateTask) error {
 	if len(of.Keys) != 2 || measured <= coarseRows {
 		return nil
 	}
-	m, err := r.reduce(ctx, &cutsTask{t})
-	if err != nil {
-		return err
-	}
-	c, err := as[*cutsMessage](m)
+	c, err := reduceTo[*cutsMessage](ctx, r.red, &cutsTask{t})
 	if err != nil {
 		return err
 	}
@@ -463,11 +340,7 @@ func (r *runner) evaluate(ctx context.Context, p family.Predictor) (out []family
 		if err := r.cuts(ctx, t); err != nil {
 			return nil, err
 		}
-		got, err := r.reduce(ctx, t)
-		if err != nil {
-			return nil, err
-		}
-		ms, err := as[*evaluation](got)
+		ms, err := reduceTo[*evaluation](ctx, r.red, t)
 		if err != nil {
 			return nil, err
 		}

@@ -1,11 +1,26 @@
 package train
 
 import (
+	"strings"
+
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/record"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
+
+func find(cols []record.Column, name string) int {
+	for i, c := range cols {
+		if strings.EqualFold(c.Name, name) {
+			return i
+		}
+	}
+	return -1
+}
+
+func undefined(column string) *pgerr.Error {
+	return pgerr.New(pgerr.UndefinedColumn, "column %q does not exist in the training query", column)
+}
 
 // Split is a holdout that a column decides.
 type Split struct {

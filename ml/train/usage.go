@@ -5,7 +5,6 @@ import (
 	"context"
 	"slices"
 
-	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/ml/canon"
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/rows"
@@ -38,24 +37,12 @@ func Total(list []Usage) (sum Usage) {
 func (t *usageTask) begin(w *Worker, p *Part) error {
 	p.ofNode(func(context.Context) (family.Message, error) {
 		u := w.rows.Usage()
-		if w.taken != nil {
-			u = rows.Usage{Encoded: w.taken.bytes}
+		if w.taken {
+			u = rows.Usage{Encoded: w.earlier}
 		}
 		return &usages{[]Usage{{w.cfg.Self, w.read.Load(), u.Reads, u.Moved, u.Encoded, w.before, w.Spilled(), w.cfg.Pool.Peak()}}}, nil
 	})
 	return nil
-}
-
-// bytesOf returns the size of a batch's selected rows.
-func bytesOf(b *batch.Batch) int64 {
-	if b.N == 0 {
-		return 0
-	}
-	var n int64
-	for _, c := range b.Cols {
-		n += batch.ArrayBytes(c)
-	}
-	return n * int64(b.Rows()) / int64(b.N)
 }
 
 // usageTask asks the workers what they have used.
@@ -74,17 +61,10 @@ func (t *usageTask) decode(_ *Job, d *canon.D) family.Message {
 }
 
 func (t *usageTask) merge(_ *Job, left, right family.Message) (family.Message, error) {
-	a, err := as[*usages](left)
-	if err != nil {
-		return nil, err
-	}
-	b, err := as[*usages](right)
-	if err != nil {
-		return nil, err
-	}
-	a.list = append(a.list, b.list...)
-	slices.SortFunc(a.list, func(x, y Usage) int { return cmp.Compare(x.Worker, y.Worker) })
-	return a, nil
+	return merged(left, right, func(a, b *usages) {
+		a.list = append(a.list, b.list...)
+		slices.SortFunc(a.list, func(x, y Usage) int { return cmp.Compare(x.Worker, y.Worker) })
+	})
 }
 
 // usages are those of some workers, in their order.
@@ -103,11 +83,7 @@ func (u *usages) Encode(e *canon.E) {
 
 // usage asks all workers.
 func (r *runner) usage(ctx context.Context) ([]Usage, error) {
-	m, err := r.reduce(ctx, &usageTask{})
-	if err != nil {
-		return nil, err
-	}
-	u, err := as[*usages](m)
+	u, err := reduceTo[*usages](ctx, r.red, &usageTask{})
 	if err != nil {
 		return nil, err
 	}

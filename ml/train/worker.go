@@ -17,6 +17,18 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
+// bytesOf returns the size of a batch's selected rows.
+func bytesOf(b *batch.Batch) int64 {
+	if b.N == 0 {
+		return 0
+	}
+	var n int64
+	for _, c := range b.Cols {
+		n += batch.ArrayBytes(c)
+	}
+	return n * int64(b.Rows()) / int64(b.N)
+}
+
 // WorkerConfig is a node's configuration of its part of a job: what its rows need
 // (rows.Config). Context may be nil: never; Threads and Workers 0: 1. Blocks is set by the worker.
 type WorkerConfig rows.Config
@@ -35,13 +47,14 @@ type Worker struct {
 	plan   *reduce.Plan // nil until they are assigned
 	leaves []int        // own ones, ascending
 
-	state  *block.State // the family's, of rows
-	scores scores
-	fold   int // of the rows, the blocks and the family's worker
-	fitted *feature.Fitted
-	family family.Worker // made by the first step
-	last   *Part         // the last one begun
-	taken  *Dataset      // of an earlier training: see Take
+	state   *block.State // the family's, of rows
+	scores  scores
+	fold    int // of the rows, the blocks and the family's worker
+	fitted  *feature.Fitted
+	family  family.Worker // made by the first step
+	last    *Part         // the last one begun
+	taken   bool          // the blocks are of an earlier training: see Take
+	earlier int64         // bytes of theirs
 
 	// for Usage
 	read    atomic.Int64
@@ -175,24 +188,4 @@ func (w *Worker) predictor(d *canon.D, target int) (family.Predictor, error) {
 // Home returns the node for the job's driver, where that runs along with this worker.
 func (w *Worker) Home() *family.Node {
 	return &family.Node{Threads: w.cfg.Threads, Root: w.cfg.Self == 0, Grow: w.grow, Space: w.state.Space, Memory: w.cfg.Pool.Limit()}
-}
-
-// familyWorker returns the family's part, made by the first step.
-func (w *Worker) familyWorker(t *stepTask) (family.Worker, error) {
-	switch {
-	case w.fitted == nil:
-		return nil, pgerr.Internal("a training step came before the rows were encoded")
-	case w.family != nil:
-		return w.family, nil
-	}
-	f, _ := w.job.learns(w.fitted)
-	s := &family.Setup{Options: w.job.Options, Plan: w.job.Plan, Fitted: f, Seed: w.job.Seed(), Rows: t.rows, Held: t.held, Weight: t.weight}
-	if t.by != nil {
-		s.Weights = t.by.sums
-	}
-	made, err := w.job.Family.NewWorker(s, w.Home())
-	if err == nil {
-		w.family = made
-	}
-	return made, err
 }

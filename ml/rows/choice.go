@@ -1,10 +1,30 @@
 package rows
 
 import (
-	"github.com/tributarydb/tributary/ml/block"
-	"github.com/tributarydb/tributary/ml/feature"
 	"github.com/tributarydb/tributary/ml/record"
 )
+
+// New makes the rows of a training on one node.
+func New(t *Training, c Config) (Rows, error) {
+	layout, err := record.NewLayout(t.Columns)
+	if err != nil {
+		return nil, err
+	}
+	b := &base{Training: t, cfg: c, layout: layout, blocks: c.Blocks, reads: 1,
+		store: record.Config{Pool: c.Pool, Temp: c.Temp, Seed: t.Seed, InPlace: t.InPlace, Windows: t.Windows}}
+	again := c.Rescan && t.readAgain(layout)
+	b.store.Copies = t.Counts || again && !t.InPlace && t.Windows == nil
+	if again {
+		b.tally = newTally(b)
+		b.store.Flow = b.tally.view
+		if t.Windows != nil {
+			b.tally.lengths = record.NewLengths(t.Windows, c.Pool.Limit()/lengthsShare, b.tally.charge)
+			b.store.Worth, b.store.Lengths = b.worth, b.tally.lengths
+			b.store.Flow = func(v *record.View) error { return b.tally.lengths.Sift(v, b.tally.view) }
+		}
+	}
+	return b.reader(), nil
+}
 
 // Rows of windows that there is no memory for are read twice too, where that is worth
 // it: raw rows may take more space in the file than encoded ones, since blocks have
@@ -13,6 +33,22 @@ import (
 // partition except a remainder at its end, and without a remainder the number of its
 // rows suffices (record.Lengths). Otherwise a partition's rows are needed in order:
 // then they are held.
+
+// readAgain reports whether rows of this layout may be read again.
+func (t *Training) readAgain(l *record.Layout) bool {
+	if w := t.Windows; w != nil {
+		return w.Counts() && !t.Holds && w.Ranks(l)
+	}
+	return t.Folds <= mostFolds
+}
+
+// reader makes what takes the rows: in place where it can, else records.
+func (b *base) reader() reader {
+	if b.InPlace && b.Spec.TakesIn() && b.Folds == 0 && !b.cfg.Records { // folds need the rows again
+		return &inPlace{base: b}
+	}
+	return &held{base: b, store: record.NewStore(b.layout, b.store), leaves: map[int]*record.Leaf{}}
+}
 
 // lengthsShare bounds the memory, as all of it divided by this, for the partitions'
 // numbers of rows and for waiting rows in the first reading, which keeps nothing else:
@@ -28,32 +64,4 @@ func (b *base) worth(v *record.View, packed int) bool {
 	n := int64(b.cfg.Workers)
 	written := int64(packed) * (2*n - 1) / n // rows of other nodes are written twice: where they are read, and where they belong
 	return written > size-size/16 && 16*b.Windows.Left(v) < v.Rows
-}
-
-// waited processes rows that waited for their partition to be long enough; short are the
-// partitions that are not. Afterwards there are statistics, even if of no row.
-func (r *Reread) waited(short []block.RowHash) error {
-	if r.short = short; r.enc == nil {
-		if err := r.tally.lengths.Rest(r.layout, short, r.tally.view); err != nil {
-			return err
-		}
-	}
-	st, err := r.Spec.Collect(r.cfg.Context, &record.View{})
-	if err != nil {
-		return err
-	}
-	return r.tally.add(0, st)
-}
-
-// codedLayout returns the layout of encoded rows, and for windows their order.
-func (b *base) codedLayout(f *feature.Fitted) (*record.Layout, *record.Windows) {
-	l, w := record.CodedLayout(f.Dense, f.Codes, f.Narrow, b.Spec.WeightCol() >= 0), b.Windows
-	if w == nil {
-		return l, nil
-	}
-	by := &record.Windows{Length: w.Length, Stride: w.Stride}
-	for i := range w.Order {
-		by.Order = append(by.Order, i)
-	}
-	return l.Keyed(len(by.Order)), by
 }

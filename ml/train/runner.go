@@ -1,0 +1,135 @@
+package train
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/ml/block"
+	"github.com/tributarydb/tributary/ml/family"
+	"github.com/tributarydb/tributary/ml/feature"
+	"github.com/tributarydb/tributary/ml/holdout"
+	"github.com/tributarydb/tributary/ml/model"
+	"github.com/tributarydb/tributary/ml/rows"
+)
+
+func (r *runner) copies(ctx context.Context, t *copiesTask) (*holdout.Copies, error) {
+	return reduceTo[*holdout.Copies](ctx, r.red, t)
+}
+
+// Reducer runs a task on every leaf of the job and returns the partials merged in the
+// tree's order. An error of a task ends the job.
+type Reducer interface {
+	Reduce(ctx context.Context, t Task) (family.Message, error)
+	// Home returns the driver's node, which is the first worker's.
+	Home() *family.Node
+}
+
+// Checkpointer stores what is needed to resume a job after its coordinator has failed.
+type Checkpointer interface {
+	// Save stores what write writes; it may skip a checkpoint.
+	Save(ctx context.Context, iteration int, write func(io.Writer) error) error
+}
+
+// Iteration is a finished iteration. Losses are means over rows without the
+// penalty; a regression's is the mean squared error. ValidationLoss is NaN
+// where no rows are held out.
+type Iteration struct {
+	Number         int
+	TrainLoss      float64
+	ValidationLoss float64
+	Seconds        float64 // duration
+}
+
+// Event is what a job is doing, for an observer.
+type Event struct {
+	Phase     string // "fit", "encode", "iterate", "evaluate"
+	Iteration *Iteration
+}
+
+// Input is the input of Run, besides the reducer.
+type Input struct {
+	Job  *Job
+	Rows int64 // of the query, over all nodes
+	// Over is what an earlier training knows of the rows, where the workers have taken
+	// over its blocks (Worker.Take); Rows is their number then. nil where they have rows.
+	Over *Encoded
+	// Rescan reads the query once more and distributes its rows, for workers that do not
+	// hold them (see Distribution); nil where they do.
+	Rescan func(ctx context.Context) error
+	Resume []byte       // a checkpoint, or nil
+	Start  *model.Model // the model to continue from, or nil
+	// Given are the rows of the relation that the plan names, the features in their
+	// order; a training that is resumed needs none.
+	Given    []*batch.Batch
+	Save     Checkpointer // may be nil
+	Progress func(Event)  // may be nil; called by Run's goroutine
+	Now      func() time.Time
+	// SliceElements is the length of the slices of long partials; 0: the default.
+	SliceElements int
+}
+
+// Result is a trained model with the statistics of its training.
+type Result struct {
+	Model      *model.Model
+	Rows       int64 // trained on
+	Held       int64 // held out
+	Iterations int
+	Evals      int
+	TrainLoss  float64
+	Metrics    []family.Metric // of the held out rows, or of the training rows if there are none
+	History    []Iteration
+	Stopped    string // why
+	Converged  bool   // it did not merely run out of iterations
+	Warnings   []Warning
+	Usage      []Usage // by worker
+	Elapsed    time.Duration
+	Folds      []Fold   // of a cross-validation
+	Encoded    *Encoded // what is known of the rows, for a later training
+}
+
+type runner struct {
+	in      Input
+	red     Reducer
+	job     *Job
+	start   time.Time
+	fitted  *feature.Fitted // of all columns
+	learns  *feature.Fitted // of the features
+	stats   *feature.Stats
+	ranges  *feature.Ranges // nil where statistics do not have them
+	holdout *holdout.Holdout
+	short   []block.RowHash // see fitTask
+	cw      []float64
+	by      *targetWeights // of several targets
+	*rows.Encoded
+	seen        int64 // rows, including those held out
+	driver      family.Driver
+	hist        []Iteration
+	plan        [32]byte
+	fold, folds int    // the current fold of a cross-validation, from 1; folds is one more, for the final model
+	done        []Fold // earlier folds
+}
+
+func (r *runner) phase(p string) {
+	if r.in.Progress != nil {
+		if r.fold < r.folds {
+			p = fmt.Sprintf("%s, fold %d of %d", p, r.fold, r.folds-1)
+		}
+		r.in.Progress(Event{Phase: p})
+	}
+}
+
+func (r *runner) reduce(ctx context.Context, b body) (family.Message, error) {
+	return r.red.Reduce(ctx, Task{body: b})
+}
+
+// reduceTo runs a task whose partials are Ts.
+func reduceTo[T any](ctx context.Context, red Reducer, b body) (out T, err error) {
+	m, err := red.Reduce(ctx, Task{body: b})
+	if err != nil {
+		return out, err
+	}
+	return as[T](m)
+}

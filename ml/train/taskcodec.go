@@ -1,0 +1,63 @@
+package train
+
+import (
+	"slices"
+
+	"github.com/tributarydb/tributary/exec/metric"
+	"github.com/tributarydb/tributary/ml/canon"
+	"github.com/tributarydb/tributary/ml/holdout"
+	"github.com/tributarydb/tributary/ml/rows"
+)
+
+// DecodeTask reads what Encode wrote.
+func (w *Worker) DecodeTask(b []byte) (Task, error) {
+	d := canon.Read(b)
+	kind := d.U8()
+	t := Task{Iter: d.Int()}
+	switch kind {
+	case kindFit:
+		t.body = &fitTask{holdout: holdout.DecodeHoldout(d), fold: d.Int(), short: decodeCopies(d).rows}
+	case kindCopies:
+		t.body = decodeCopies(d)
+	case kindWeight:
+		t.body = decodeWeight(w.job, d)
+	case kindUsage:
+		t.body = &usageTask{}
+	case kindEncode:
+		t.body = &encodeTask{rows.DecodeEncoding(d)}
+	case kindRecount:
+		t.body = decodeRecount(d)
+	case kindRescan:
+		t.body = &rescanTask{encodeTask{rows.DecodeEncoding(d)}, decodeCopies(d).rows}
+	case kindFinish:
+		t.body = &finishTask{}
+	case kindSend:
+		t.body = decodeSend(d)
+	case kindFrequent:
+		t.body = &frequentTask{d.I64()}
+	case kindShare:
+		t.body = &shareTask{*decodeSend(d), decodeFrequent(d)}
+	case kindStep:
+		t.body = decodeStep(w.job, d)
+	case kindEvaluate, kindCuts:
+		m := &evaluateTask{target: d.Int(), held: d.Bool(), cuts: d.F64s(), coarse: d.Bool(), classWeights: d.F64s(), unit: d.F64()}
+		if m.target < 0 || m.target > len(w.job.more()) {
+			d.Fail()
+			break
+		}
+		p, err := w.predictor(d, m.target)
+		if err != nil {
+			return t, err
+		}
+		m.predictor = p
+		if t.body = m; kind == kindCuts {
+			t.body = &cutsTask{m}
+		}
+		if !slices.IsSorted(m.cuts) || len(m.cuts) > metric.MaxCuts {
+			d.Fail()
+		}
+	default:
+		d.Fail()
+	}
+	return t, d.Done("a training task")
+}
