@@ -169,8 +169,3 @@ func commonType(a, b types.Type) (types.Type, error) {
 	}
 	return types.Type{}, pgerr.Internal("join keys of types %s and %s have no common form", a.String(), b.String())
 }
-
-const (
-	numericRank = 4
-	floatRank   = 5
-)
