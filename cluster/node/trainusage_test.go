@@ -112,6 +112,10 @@ func TestTrainingOfOneSegment(t *testing.T) {
 		}
 		c.must("train model m using logistic_regression predict y with (max_iterations = 3) as select * from f")
 		models[strings.Join(c.must("select sha256 from ml.models where name = 'm'"), "")] = true
+		tree := strings.Join(c.must("select level, count(*), min(place), max(place), count(distinct node) from ml.training_reductions group by level order by level"), "; ")
+		if want := map[int]string{1: "0|1|0|0|1", 3: "0|3|0|2|3; 1|2|0|1|2; 2|1|0|0|1"}[n]; tree != want {
+			t.Errorf("%d nodes merge their sums by %q", n, tree)
+		}
 	}
 	if len(trips) != 1 {
 		t.Errorf("round trips of one node and three: %v", trips)

@@ -85,6 +85,7 @@ func (d *drive) attemptFrom(ctx context.Context, name string, rescan bool, resum
 	}
 	defer g.Close()
 	in.Over, d.members = over, g.Members()
+	d.rec.reduces(d.members)
 	done, err := d.begin(ctx, &in)
 	if err != nil {
 		return err

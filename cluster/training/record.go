@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/tributarydb/tributary/ml/model"
+	"github.com/tributarydb/tributary/ml/reduce"
 	"github.com/tributarydb/tributary/ml/train"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -31,6 +32,8 @@ type jobRecord struct {
 	iter   int
 	resume *catalog.Segment // the last checkpoint
 	saved  int              // its iteration
+	// merges is the tree of reductions.
+	merges []catalog.JobMerge
 	// commits is how many commits of the job's record there were, the first included.
 	commits int
 	// model is the trained model, whose file is protected from the sweep until close.
@@ -57,6 +60,22 @@ func (j *Jobs) putJob(ctx context.Context, job *catalog.Job) (err error) {
 		}
 	}
 	return j.cfg.Catalog.Commit(ctx, changes)
+}
+
+// reduces notes the tree in which the nodes, in the order of the workers, merge their sums.
+func (r *jobRecord) reduces(nodes []uint64) {
+	workers := make([]int, len(nodes))
+	for i := range workers {
+		workers[i] = i
+	}
+	r.merges = nil
+	p := reduce.NewPlan(workers).To(0)
+	root := p.Root()
+	for level := root.Level; level >= 0; level-- {
+		for i := int32(0); p.Valid(reduce.Node{Level: level, Index: i}); i++ {
+			r.merges = append(r.merges, catalog.JobMerge{Level: int(level), Index: int(i), Node: nodes[p.Home(reduce.Node{Level: level, Index: i})]})
+		}
+	}
 }
 
 func (r *jobRecord) log() *slog.Logger {
@@ -104,7 +123,7 @@ func progressNotice(model string, it catalog.Iteration) *pgerr.Error {
 func (r *jobRecord) progress() *catalog.JobProgress {
 	r.settle()
 	return &catalog.JobProgress{OID: r.job.OID, ExpectEpoch: r.job.Epoch, Iteration: r.iter, Phase: r.state, Rows: r.rows,
-		UpdatedMicros: time.Now().UnixMicro(), History: r.hist}
+		UpdatedMicros: time.Now().UnixMicro(), History: r.hist, Merges: r.merges}
 }
 
 // update begins to commit the progress. Its failure does not fail the training: if the reason is that

@@ -241,11 +241,30 @@ func mlTrainingEvents(v *view, put put) error {
 			if m.Micros != 0 {
 				at = time.UnixMicro(m.Micros)
 			}
-			var node any
-			if n := v.st.Node(m.Node); n != nil {
-				node = n.Name
+			if err := put(j.OID, j.Model, v.schemaName(j.Schema), at, m.Kind, m.Iteration, nodeName(v.st, m.Node), orNull(m.Bytes)); err != nil {
+				return err
 			}
-			if err := put(j.OID, j.Model, v.schemaName(j.Schema), at, m.Kind, m.Iteration, node, orNull(m.Bytes)); err != nil {
+		}
+	}
+	return nil
+}
+
+// nodeName is a node's name, nil for one that is gone.
+func nodeName(st *catalog.State, id uint64) any {
+	if n := st.Node(id); n != nil {
+		return n.Name
+	}
+	return nil
+}
+
+// mlTrainingReductions lists the tree in which the nodes of each training merge their sums.
+func mlTrainingReductions(v *view, put put) error {
+	for _, j := range v.st.Jobs() {
+		if !v.owns(j.Owner) {
+			continue
+		}
+		for _, m := range j.Merges {
+			if err := put(j.OID, j.Model, v.schemaName(j.Schema), m.Level, m.Index, nodeName(v.st, m.Node)); err != nil {
 				return err
 			}
 		}

@@ -108,6 +108,7 @@ func init() {
 		"ml.training_history":         mlTrainingHistory,
 		"ml.training_jobs":            mlTrainingJobs,
 		"ml.training_events":          mlTrainingEvents,
+		"ml.training_reductions":      mlTrainingReductions,
 		"ml.trials":                   mlTrials,
 		"ml.weights":                  modelRows,
 		"ml.feature_importance":       modelRows,

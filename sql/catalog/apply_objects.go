@@ -229,7 +229,7 @@ func (c *PutJob) apply(e *edit) error {
 		return pgerr.New(pgerr.DuplicateObject, "training job %d already exists", c.Job.OID)
 	}
 	n := *c.Job
-	n.ReadVersion, n.Reads, n.Marks = e.version, nil, nil
+	n.ReadVersion, n.Reads, n.Marks, n.Merges = e.version, nil, nil, nil
 	n.mark(JobMark{Kind: MarkStarted, Micros: n.CreatedAt.UnixMicro()})
 	for _, oid := range n.Tables {
 		if m := e.s.manifests[oid]; m != nil {
@@ -301,6 +301,9 @@ func (c *JobProgress) apply(e *edit) error {
 			keep--
 		}
 		j.History = append(j.History[:keep:keep], c.History...)
+	}
+	if len(c.Merges) > 0 {
+		j.Merges = c.Merges
 	}
 	if c.Checkpoint != nil || !c.CheckpointFile.IsZero() {
 		j.Checkpoint, j.CheckpointFile, j.CheckpointNodes, j.CheckpointSHA, j.CheckpointBytes = c.Checkpoint, c.CheckpointFile, c.CheckpointNodes, c.CheckpointSHA, c.CheckpointBytes

@@ -102,6 +102,7 @@ type (
 		CheckpointNodes []uint64
 		CheckpointSHA   [32]byte
 		CheckpointBytes int64
+		Merges          []JobMerge // once; empty for no change
 	}
 	// CancelJob asks a job to stop; harmless if it is gone.
 	CancelJob struct{ OID types.OID }

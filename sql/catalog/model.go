@@ -303,6 +303,15 @@ type Job struct {
 	CheckpointBytes int64 // the size of CheckpointFile; 0 for one from before sizes were kept
 	// Marks are what happened to the job, oldest first, at most jobMarks.
 	Marks []JobMark
+	// Merges is the tree in which the sums of the nodes' rows are merged, from its root on.
+	Merges []JobMerge
+}
+
+// JobMerge is a place in the tree of a job's reductions: place Index of level Level, counted from the nodes' own sums
+// at level 0, is merged on node Node of places 2·Index and 2·Index+1 of the level below.
+type JobMerge struct {
+	Level, Index int
+	Node         uint64
 }
 
 // JobMark is something that happened to a job at an iteration: of several checkpoints in a row the last is kept.

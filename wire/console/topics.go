@@ -21,8 +21,9 @@ var topics = map[string]topic{
 		AND statement NOT IN (SELECT id FROM cluster.statement_history WHERE query LIKE '%/* console */%') ORDER BY started_at`},
 	"transfers": {every: time.Second, sql: "SELECT /* console */ statement, from_node, to_node, bytes, batches FROM cluster.transfers ORDER BY statement, from_node, to_node"},
 
-	"jobs":            {every: time.Second, sql: "SELECT /* console */ * FROM ml.training_jobs ORDER BY created_at DESC"},
-	"training_events": {every: time.Second, sql: "SELECT /* console */ * FROM ml.training_events WHERE schema || '.' || model = $1 ORDER BY job, at"},
+	"jobs":                {every: time.Second, sql: "SELECT /* console */ * FROM ml.training_jobs ORDER BY created_at DESC"},
+	"training_events":     {every: time.Second, sql: "SELECT /* console */ * FROM ml.training_events WHERE schema || '.' || model = $1 ORDER BY job, at"},
+	"training_reductions": {every: time.Second, sql: "SELECT /* console */ * FROM ml.training_reductions WHERE schema || '.' || model = $1 ORDER BY job, level, place"},
 	"curve": {every: time.Second, sql: `SELECT /* console */ version, iteration, train_loss, validation_loss, seconds FROM ml.training_history
 		WHERE schema || '.' || model = $1 ORDER BY version, iteration`},
 	"models": {every: 3 * time.Second, sql: `SELECT /* console */ schema, name, version, versions, algorithm, task, target, rows, iterations, train_loss, metrics, seconds, bytes, owner, created_at, converged, comment

@@ -5,6 +5,7 @@ import { useLive } from '../core/live.js'
 import { address, location, set } from '../core/router.js'
 import { Chart } from '../core/chart.js'
 import { Act, Answer, Button, Empty, ErrorBox, Head, Meter, Panel, Search, Select, Stat, State, Statement, Table, matches } from '../core/ui.js'
+import { Reductions } from './reductions.js'
 import { Train } from './train.js'
 import { bytes, count, duration, interval, number, short, when } from '../core/format.js'
 
@@ -115,11 +116,13 @@ const took = j => {
 function One({ name }) {
   const t = useLive('jobs'),
     c = useLive('curve', name),
-    e = useLive('training_events', name)
+    e = useLive('training_events', name),
+    m = useLive('training_reductions', name)
   const q = location.value.query
   const jobs = t?.rows?.filter(j => full(j) === name) ?? []
   const job = jobs.find(j => j.job === q.job) ?? jobs[0]
   const events = e?.rows?.filter(r => r.job === job?.job) ?? []
+  const merges = m?.rows?.filter(r => r.job === job?.job) ?? []
   const marks = events.filter(r => /taken|resumed/.test(r.kind)).map(r => [+r.iteration, `${r.kind}, ${r.node ?? 'a node'}`])
   const versions = [...new Set(c?.rows?.map(r => r.version) ?? [])]
   const version = q.version ?? versions[versions.length - 1]
@@ -149,6 +152,7 @@ function One({ name }) {
         { key: 'bytes', name: 'Checkpoint', number: true, cell: r => bytes(r.bytes) },
       ]} /></>`
     }
+    ${merges.length > 1 && html`<${Panel} title="How sums are merged"><${Reductions} rows=${merges} /></>`}
     ${job && html`<${Panel} title="Statement"><${Statement} sql=${job.statement} /></>`}
     ${
       jobs.length > 1 &&
