@@ -120,34 +120,17 @@ func mayFile(x *write.Statement, st *catalog.State) error {
 // decoding returns rows decoded from bytes. It must be closed.
 type decoding interface {
 	Next() (*batch.Batch, error) // io.EOF at the end
-	// Context adds to an error of a row of the last batch where that is.
-	Context(err error, row int) error
+	// Context adds to an error of a row, of those that Next has returned, where that is.
+	Context(err error, row int64) error
 	Close()
 }
 
 // decoded gives the rows to a plan; who opened the decoding closes it.
-type decoded struct {
-	of   decoding
-	last int // rows of the last batch
-}
+type decoded struct{ decoding }
 
-func (d *decoded) Next(context.Context) (*batch.Batch, error) {
-	b, err := d.of.Next()
-	if err == nil {
-		d.last = b.Rows()
-	}
-	return b, err
-}
+func (d decoded) Next(context.Context) (*batch.Batch, error) { return d.decoding.Next() }
 
-func (d *decoded) Close() error { return nil }
-
-// Context implements write.CopiedRows.
-func (d *decoded) Context(err error, row, of int) error {
-	if of != d.last { // a plan that divides or joins batches
-		return err
-	}
-	return d.of.Context(err, row)
-}
+func (d decoded) Close() error { return nil }
 
 func copyFrom(x *write.Statement, st *catalog.State, n *ast.CopyStmt, opts copyfmt.Options) (*Stream, string, error) {
 	if err := x.Txn.Writable("COPY FROM"); err != nil {
@@ -179,7 +162,7 @@ func copyFrom(x *write.Statement, st *catalog.State, n *ast.CopyStmt, opts copyf
 	load := func(dec decoding, err error) error {
 		if err == nil {
 			defer dec.Close()
-			rows, err = r.Copy(rel, cols, &decoded{of: dec})
+			rows, err = r.Copy(rel, cols, decoded{dec})
 		}
 		return err
 	}

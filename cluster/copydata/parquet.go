@@ -29,7 +29,7 @@ type parquetRows struct {
 }
 
 // Context implements decoding: a row of such a file has no line.
-func (*parquetRows) Context(err error, _ int) error { return err }
+func (*parquetRows) Context(err error, _ int64) error { return err }
 
 // spool copies a stream to a temporary file and reads the rows from there: the footer of a Parquet
 // file, without which nothing can be read, is at its end.

@@ -26,8 +26,8 @@ func (r *Executor) Modify(d *plan.DML) (*ModifyTable, error) {
 // CopiedRows are the rows of a COPY.
 type CopiedRows interface {
 	op.BatchReader
-	// Context adds to an error of a row of the last batch, which has so many rows, where that is.
-	Context(err error, row, of int) error
+	// Context adds to an error of a row, of those that Next has returned, where that is.
+	Context(err error, row int64) error
 }
 
 // Copy writes rows of some of a table's columns into it, as in gives them: as INSERT would, with
@@ -112,6 +112,7 @@ func (w *ModifyTable) execute(source plan.Node, staged *plan.Staged) error {
 		return err
 	}
 	defer rows.Close()
+	var before int64 // rows
 	for {
 		b, err := rows.Next(w.r.x.Ctx)
 		if err == io.EOF {
@@ -120,8 +121,9 @@ func (w *ModifyTable) execute(source plan.Node, staged *plan.Staged) error {
 		}
 		if err == nil && b.Rows() > 0 {
 			if err = w.rows.Rows(w.r.x.Ctx, b); err != nil {
-				err = w.inContext(b, err)
+				err = w.inContext(b, before, err)
 			}
+			before += int64(b.Rows())
 		}
 		if err != nil {
 			return err
@@ -129,13 +131,16 @@ func (w *ModifyTable) execute(source plan.Node, staged *plan.Staged) error {
 	}
 }
 
-// inContext adds to the error of a batch of a COPY where the row is that a constraint refuses.
-func (w *ModifyTable) inContext(b *batch.Batch, err error) error {
+// inContext adds to the error of a batch of a COPY, before which there were so many rows, where the row
+// is that a constraint refuses. A COPY's plan gives a row for each, in their order.
+func (w *ModifyTable) inContext(b *batch.Batch, before int64, err error) error {
 	if w.r.copied == nil {
 		return err
 	}
-	if n, refused := w.rows.CheckRows(w.r.x.Ctx, b); refused != nil && pgerr.CodeOf(refused) == pgerr.CodeOf(err) {
-		return w.r.copied.Context(err, n, b.Rows())
+	for k := range b.Rows() { // one by one: a check that fails says so of a whole batch
+		if _, refused := w.rows.CheckRows(w.r.x.Ctx, b.Slice(k, k+1)); refused != nil && pgerr.CodeOf(refused) == pgerr.CodeOf(err) {
+			return w.r.copied.Context(err, before+int64(k))
+		}
 	}
 	return err
 }

@@ -35,9 +35,9 @@ type Reader struct {
 	idle  []*Decoder
 	line  int64 // of the last record returned
 	cur   *chunk
-	over  bool  // an end mark came
-	rows  int64 // returned of the current chunk, before the last batch
-	last  int64 // of that batch
+	prev  *chunk // the one before, whose rows may not have been used yet
+	over  bool   // an end mark came
+	rows  int64  // returned
 }
 
 // chunk is a part of the stream that consists of whole records.
@@ -48,7 +48,8 @@ type chunk struct {
 	done    chan struct{}
 	dec     *Decoder // nil where decoding failed
 	batches []*batch.Batch
-	lines   int64
+	line    int64 // lines before it
+	from    int64 // rows before it
 	err     error
 }
 
@@ -74,24 +75,24 @@ func NewReader(in io.Reader, cols []Column, opts Options, env *types.Env, size i
 // Next returns the next rows, io.EOF at the end.
 func (r *Reader) Next() (*batch.Batch, error) {
 	if r.first.opts.Format == Binary {
-		r.rows += r.last
-		b, err := r.first.Next()
-		if err == nil {
-			r.last = int64(b.N)
-		}
-		return b, err
+		return r.first.Next()
 	}
 	for {
 		if r.cur != nil && len(r.cur.batches) > 0 {
 			b := r.cur.batches[0]
 			r.cur.batches = r.cur.batches[1:]
-			r.rows, r.last = r.rows+r.last, int64(b.N)
+			r.rows += int64(b.N)
 			return b, nil
 		}
-		r.rows, r.last = 0, 0
 		if r.cur != nil {
-			r.cur.free()
-			r.cur = nil
+			if r.prev != nil {
+				r.prev.free()
+			}
+			r.prev, r.cur = r.cur, nil
+			if a := r.prev.acct; a != nil { // its text is all that it keeps
+				r.prev.batches = nil
+				a.Shrink(a.Used() - int64(len(r.prev.text)))
+			}
 		}
 		if r.over {
 			return nil, io.EOF
@@ -109,8 +110,8 @@ func (r *Reader) Next() (*batch.Batch, error) {
 		if p.err != nil {
 			return nil, r.redecode(p)
 		}
-		p.lines = p.dec.line
-		r.line += p.lines
+		p.line, p.from = r.line, r.rows
+		r.line += p.dec.line
 		if p.dec.marked {
 			r.over = true
 			if _, err := io.Copy(io.Discard, r.in); err != nil {
@@ -134,20 +135,23 @@ func (r *Reader) redecode(p *chunk) error {
 	return err
 }
 
-// Context adds to an error of a row of the last batch where that is, as PostgreSQL's CONTEXT line does.
-func (r *Reader) Context(err error, row int) error {
+// Context adds to an error of a row, of those that have been returned, where that is, as PostgreSQL's
+// CONTEXT line does: for a row of the last two chunks.
+func (r *Reader) Context(err error, row int64) error {
 	if r.first.opts.Format == Binary {
-		return r.first.at(err, r.rows+int64(row))
+		return r.first.at(err, row)
 	}
-	if r.cur == nil || r.cur.dec == nil {
-		return err
+	for _, p := range []*chunk{r.cur, r.prev} {
+		if p == nil || p.dec == nil || row < p.from {
+			continue
+		}
+		if d, e := r.make(bytes.NewReader(p.text), p.header); e == nil {
+			d.line = p.line
+			return d.at(err, row-p.from)
+		}
+		break
 	}
-	d, e := r.make(bytes.NewReader(r.cur.text), r.cur.header)
-	if e != nil {
-		return err
-	}
-	d.line = r.line - r.cur.lines
-	return d.at(err, r.rows+int64(row))
+	return err
 }
 
 // readAhead starts decoding chunks until there is one more than threads, so that they stay busy
@@ -211,7 +215,13 @@ func (r *Reader) chunk(canWait bool) (*chunk, error) {
 	for ; ; size *= 2 {
 		// The bytes are held up to four times: here, as a record, with its escapes resolved, in a column.
 		if p.acct != nil {
-			if err := p.hold(4*int64(max(size, len(r.rest))), canWait); err != nil {
+			err := p.hold(4*int64(max(size, len(r.rest))), canWait)
+			if err != nil && r.prev != nil { // which is there for errors alone
+				r.prev.free()
+				r.prev = nil
+				err = p.hold(4*int64(max(size, len(r.rest))), canWait)
+			}
+			if err != nil {
 				p.acct.Close()
 				return nil, err
 			}
@@ -297,13 +307,15 @@ func (r *Reader) Close() {
 		<-p.done
 		p.free()
 	}
-	if r.cur != nil {
-		r.cur.free()
+	for _, p := range []*chunk{r.cur, r.prev} {
+		if p != nil {
+			p.free()
+		}
 	}
 	if r.first.acct != nil {
 		r.first.acct.Close()
 	}
-	r.ahead, r.cur, r.over = nil, nil, true
+	r.ahead, r.cur, r.prev, r.over = nil, nil, nil, true
 }
 
 // lastEnd returns where the last whole record of a text ends that begins with a record, 0 where
