@@ -208,7 +208,13 @@ export function Bars({ items, format = number, most = 30, label }) {
 const mix = (a, b, t) => {
   const p = s => [1, 3, 5].map(i => parseInt(s.slice(i, i + 2), 16))
   const [x, y] = [p(a), p(b)]
-  return `rgb(${x.map((v, i) => Math.round(v + (y[i] - v) * t)).join(',')})`
+  return x.map((v, i) => Math.round(v + (y[i] - v) * t))
+}
+
+// over is the colour of text on a background: black or white, whichever contrasts more, which is 4.58 at least (WCAG 2, relative luminance).
+const over = rgb => {
+  const [r, g, b] = rgb.map(v => ((v /= 255) <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4))
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.179 ? '#000000' : '#ffffff'
 }
 
 // Heat map: cells [row][column] of numbers or null, with names. It is a table, so that it is read without colours too.
@@ -218,15 +224,14 @@ export function Heat({ rows, columns, cells, format = short, label, corner = '',
   const lo = Math.min(0, ...all),
     hi = Math.max(...all, 1e-300)
   const [c0, c1] = [colour('heat-0'), colour('heat-1')]
-  const dark = scheme.value === 'dark'
   return html`<div class="scroll" tabindex="0" role="group" aria-label=${label}><table class="heat">
     <thead><tr><th scope="col">${corner || html`<span class="sr">Row</span>`}</th>${columns.map(c => html`<th class="number" scope="col">${c}</th>`)}</tr></thead>
     <tbody>${rows.map(
       (r, i) =>
         html`<tr><th scope="row">${r}</th>${columns.map((_, j) => {
           const v = cells[i][j],
-            t = v === null ? 0 : (v - lo) / (hi - lo || 1)
-          return html`<td class="number" title=${v === null ? '' : `${r}, ${columns[j]}: ${number(v)}`} style=${{ background: v === null ? '' : mix(c0, c1, t), color: (dark ? t > 0.45 : t > 0.5) ? (dark ? '#06202d' : '#ffffff') : 'var(--ink)' }}>${v === null || !text ? '' : format(v)}</td>`
+            shade = v === null ? null : mix(c0, c1, (v - lo) / (hi - lo || 1))
+          return html`<td class="number" title=${v === null ? '' : `${r}, ${columns[j]}: ${number(v)}`} style=${shade ? { background: `rgb(${shade.join(',')})`, color: over(shade) } : {}}>${v === null || !text ? '' : format(v)}</td>`
         })}</tr>`,
     )}</tbody></table></div>`
 }
