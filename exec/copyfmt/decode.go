@@ -250,10 +250,6 @@ func shown(text []byte) string {
 
 // at adds to an error where it is, for one of record n of those that have been read, counted from 0.
 func (d *Decoder) at(err error, n int64) error {
-	if d.opts.Format == Binary {
-		d.line = n + 1
-		return d.context(err, -1, nil)
-	}
 	if d.begin() != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"sync"
 
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/mem"
@@ -18,8 +19,8 @@ var chunkBytes, firstBytes = 512 << 10, 32 << 10
 // Reader decodes a stream in several threads. It divides the stream where records end, for which it
 // only counts quotes, has a Decoder read each chunk, and returns the rows in the stream's order. A
 // stream in the binary format, whose tuples are found one after the other only, has one Decoder. A
-// Reader is for one goroutine, which reads the stream and so waits for it; Close waits for the
-// others.
+// Reader is for one goroutine, which reads the stream and so waits for it, except for Context; Close
+// waits for the others.
 type Reader struct {
 	in      io.Reader
 	threads int
@@ -34,10 +35,12 @@ type Reader struct {
 	ahead []*chunk
 	idle  []*Decoder
 	line  int64 // of the last record returned
-	cur   *chunk
-	prev  *chunk // the one before, whose rows may not have been used yet
-	over  bool   // an end mark came
-	rows  int64  // returned
+
+	mu   sync.Mutex // of what follows, which Context reads while another goroutine is ahead in Next
+	cur  *chunk
+	prev *chunk // the one before, whose rows may not have been used yet
+	over bool   // an end mark came
+	rows int64  // returned
 }
 
 // chunk is a part of the stream that consists of whole records.
@@ -85,10 +88,10 @@ func (r *Reader) Next() (*batch.Batch, error) {
 			return b, nil
 		}
 		if r.cur != nil {
-			if r.prev != nil {
-				r.prev.free()
-			}
+			r.dropPrev()
+			r.mu.Lock()
 			r.prev, r.cur = r.cur, nil
+			r.mu.Unlock()
 			if a := r.prev.acct; a != nil { // its text is all that it keeps
 				r.prev.batches = nil
 				a.Shrink(a.Used() - int64(len(r.prev.text)))
@@ -106,11 +109,13 @@ func (r *Reader) Next() (*batch.Batch, error) {
 		p := r.ahead[0]
 		<-p.done
 		r.ahead = r.ahead[1:]
+		p.line, p.from = r.line, r.rows
+		r.mu.Lock()
 		r.cur = p
+		r.mu.Unlock()
 		if p.err != nil {
 			return nil, r.redecode(p)
 		}
-		p.line, p.from = r.line, r.rows
 		r.line += p.dec.line
 		if p.dec.marked {
 			r.over = true
@@ -136,11 +141,13 @@ func (r *Reader) redecode(p *chunk) error {
 }
 
 // Context adds to an error of a row, of those that have been returned, where that is, as PostgreSQL's
-// CONTEXT line does: for a row of the last two chunks.
+// CONTEXT line does: for a row of the last two chunks. It may be called while another goroutine is in Next.
 func (r *Reader) Context(err error, row int64) error {
 	if r.first.opts.Format == Binary {
-		return r.first.at(err, row)
+		return (&Decoder{table: r.first.table, line: row + 1}).context(err, -1, nil)
 	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	for _, p := range []*chunk{r.cur, r.prev} {
 		if p == nil || p.dec == nil || row < p.from {
 			continue
@@ -152,6 +159,16 @@ func (r *Reader) Context(err error, row int64) error {
 		break
 	}
 	return err
+}
+
+// dropPrev frees the chunk before the current one.
+func (r *Reader) dropPrev() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.prev != nil {
+		r.prev.free()
+		r.prev = nil
+	}
 }
 
 // readAhead starts decoding chunks until there is one more than threads, so that they stay busy
@@ -217,8 +234,7 @@ func (r *Reader) chunk(canWait bool) (*chunk, error) {
 		if p.acct != nil {
 			err := p.hold(4*int64(max(size, len(r.rest))), canWait)
 			if err != nil && r.prev != nil { // which is there for errors alone
-				r.prev.free()
-				r.prev = nil
+				r.dropPrev()
 				err = p.hold(4*int64(max(size, len(r.rest))), canWait)
 			}
 			if err != nil {
@@ -231,7 +247,9 @@ func (r *Reader) chunk(canWait bool) (*chunk, error) {
 			break // what came before its failure makes no difference
 		}
 		if r.ends == EndUnknown {
+			r.mu.Lock()
 			r.ends = r.first.opts.FirstEnd(r.rest, r.end == nil)
+			r.mu.Unlock()
 			r.first.ends = r.ends
 		}
 		cut := len(r.rest)
