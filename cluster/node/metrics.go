@@ -7,7 +7,7 @@ import (
 	"github.com/tributarydb/tributary/sql/catalog"
 )
 
-// Collectors are the metrics of the node, each of whom counts.
+// Collectors are the metrics of the node, each where it is counted.
 func (n *Node) Collectors() []prometheus.Collector {
 	return []prometheus.Collector{n.observe, &n.traffic, memberCollector{n}}
 }
@@ -30,20 +30,20 @@ func ofMember(name, help string, kind prometheus.ValueType, of func(m *sysview.N
 
 var memberMetrics = []memberMetric{
 	ofMember("memory_used_bytes", "Memory that statements and trainings hold.", gauge, func(m *sysview.NodeRow) float64 { return float64(m.MemoryUsed) }),
-	ofMember("memory_idle_bytes", "Of that, what is kept in case it is asked for again, decoded models and datasets of trainings, and whoever needs memory gets.", gauge,
+	ofMember("memory_idle_bytes", "The part of tributary_memory_used_bytes that is cache, such as decoded models and datasets of trainings; it is dropped when memory is needed.", gauge,
 		func(m *sysview.NodeRow) float64 { return float64(m.MemoryIdle) }),
 	ofMember("memory_limit_bytes", "The node's memory limit.", gauge, func(m *sysview.NodeRow) float64 { return float64(m.MemoryLimit) }),
 	ofMember("spilled_bytes_total", "Bytes written to temporary files.", counter, func(m *sysview.NodeRow) float64 { return float64(m.Spilled) }),
 	ofMember("segments_damaged_total", "Segments found damaged or missing on a node.", counter, func(m *sysview.NodeRow) float64 { return float64(m.Damaged) }),
-	ofMember("segments_repaired_total", "Of those, the ones replaced from another replica.", counter, func(m *sysview.NodeRow) float64 { return float64(m.Repaired) }),
-	ofMember("scrub_completed_timestamp_seconds", "When a node last ended reading all its segments for damage.", gauge, func(m *sysview.NodeRow) float64 {
+	ofMember("segments_repaired_total", "Damaged segments that were replaced from another replica.", counter, func(m *sysview.NodeRow) float64 { return float64(m.Repaired) }),
+	ofMember("scrub_completed_timestamp_seconds", "When a node last finished checking all its segments for damage.", gauge, func(m *sysview.NodeRow) float64 {
 		if m.ScrubCompleted.IsZero() {
 			return 0
 		}
 		return float64(m.ScrubCompleted.Unix())
 	}),
 	ofMember("models_cached_bytes", "Memory that a node's decoded models take.", gauge, func(m *sysview.NodeRow) float64 { return float64(m.Models.Bytes) }),
-	ofMember("models_idle_bytes", "Of that, what no statement uses and whoever needs memory gets.", gauge, func(m *sysview.NodeRow) float64 { return float64(m.Models.Idle) }),
+	ofMember("models_idle_bytes", "The part of tributary_models_cached_bytes that no statement uses; it is dropped when memory is needed.", gauge, func(m *sysview.NodeRow) float64 { return float64(m.Models.Idle) }),
 	ofMember("models_loaded_total", "Models that a node has decoded to predict with.", counter, func(m *sysview.NodeRow) float64 { return float64(m.Models.Loads) }),
 	ofMember("statements_admitted", "Statements that are admitted to a node, to keep rows there.", gauge, func(m *sysview.NodeRow) float64 { return float64(m.Admitted) }),
 	ofMember("statements_queued", "Statements that wait to be admitted.", gauge, func(m *sysview.NodeRow) float64 { return float64(m.Queued) }),

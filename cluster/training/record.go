@@ -32,7 +32,7 @@ type jobRecord struct {
 	iter   int
 	resume *catalog.Segment // the last checkpoint
 	saved  int              // its iteration
-	// merges is the tree of reductions.
+	// merges is the tree of reductions, until a commit of progress takes it along.
 	merges []catalog.JobMerge
 	// commits is how many commits of the job's record there were, the first included.
 	commits int
@@ -122,8 +122,10 @@ func progressNotice(model string, it catalog.Iteration) *pgerr.Error {
 // progress returns the change that updates the record, once no other is under way.
 func (r *jobRecord) progress() *catalog.JobProgress {
 	r.settle()
+	merges := r.merges
+	r.merges = nil
 	return &catalog.JobProgress{OID: r.job.OID, ExpectEpoch: r.job.Epoch, Iteration: r.iter, Phase: r.state, Rows: r.rows,
-		UpdatedMicros: time.Now().UnixMicro(), History: r.hist, Merges: r.merges}
+		UpdatedMicros: time.Now().UnixMicro(), History: r.hist, Merges: merges}
 }
 
 // update begins to commit the progress. Its failure does not fail the training: if the reason is that

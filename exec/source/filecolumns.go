@@ -266,14 +266,17 @@ func (r *aligned) Next(ctx context.Context) (*batch.Batch, error) {
 
 // unionType is a type that holds the values of both, which files of one table have.
 func unionType(a, b types.Type) (types.Type, bool) {
-	order := []types.OID{types.Int2OID, types.Int4OID, types.Int8OID, types.NumericOID, types.Float4OID, types.Float8OID}
-	x, y := slices.Index(order, a.OID), slices.Index(order, b.OID)
-	switch {
-	case x >= 0 && y >= 0 && max(x, y) <= 2:
-		return []types.Type{types.Int2, types.Int4, types.Int8}[max(x, y)], true
-	case x >= 0 && y >= 0 && max(x, y) == 3:
-		return types.Numeric, true
-	case x >= 0 && y >= 0:
+	switch x, y := a.Rank(), b.Rank(); {
+	case x > 0 && y > 0:
+		if x < y {
+			a = b
+		}
+		switch {
+		case a.IsInteger():
+			return a, true
+		case a.OID == types.NumericOID:
+			return types.Numeric, true
+		}
 		return types.Float8, true
 	case a.OID == types.DateOID && b.OID == types.TimestampOID, a.OID == types.TimestampOID && b.OID == types.DateOID:
 		return types.Timestamp, true
@@ -319,16 +322,13 @@ func widened(arr arrow.Array, from, to types.Type) (arrow.Array, error) {
 	return b.NewArray(), nil
 }
 
-// widerType is a type that has the values of both.
+// widerType is a type that has the values of both, of columns of text: text if no other.
 func widerType(a, b types.Type) types.Type {
-	has := func(x, y types.OID) bool { return a.OID == x && b.OID == y || a.OID == y && b.OID == x }
-	switch {
-	case a == b:
+	if a == b {
 		return a
-	case has(types.Int8OID, types.Float8OID):
-		return types.Float8
-	case has(types.DateOID, types.TimestampOID):
-		return types.Timestamp
+	}
+	if t, ok := unionType(a, b); ok {
+		return t
 	}
 	return types.Text
 }
