@@ -156,3 +156,8 @@ func (t *recountTask) merge(j *Job, left, right family.Message) (family.Message,
 func (t *recountTask) begin(w *Worker, p *Part) error {
 	return w.reread(p, &holdout.Copies{}, func(r *rows.Reread) error { return r.Recount(t.rows, t.cuts) })
 }
+
+// copies counts the copies of rows on all nodes.
+func (r *runner) copies(ctx context.Context, t *copiesTask) (*holdout.Copies, error) {
+	return reduceTo[*holdout.Copies](ctx, r.red, t)
+}

@@ -15,10 +15,6 @@ import (
 	"github.com/tributarydb/tributary/ml/rows"
 )
 
-func (r *runner) copies(ctx context.Context, t *copiesTask) (*holdout.Copies, error) {
-	return reduceTo[*holdout.Copies](ctx, r.red, t)
-}
-
 // Reducer runs a task on every leaf of the job and returns the partials merged in the
 // tree's order. An error of a task ends the job.
 type Reducer interface {
