@@ -92,6 +92,9 @@ type Engine struct {
 	trainings *training.Jobs
 }
 
+// Trainings are the node's, with their metrics.
+func (e *Engine) Trainings() *training.Jobs { return e.trainings }
+
 // New makes an engine.
 func New(cfg Config) *Engine {
 	if cfg.Log == nil {

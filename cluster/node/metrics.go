@@ -1,19 +1,50 @@
 package node
 
 import (
+	"cmp"
+	"runtime"
+
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/tributarydb/tributary/exec/sysview"
-	"github.com/tributarydb/tributary/sql/catalog"
 )
 
-// Collectors are the metrics of the node, each where it is counted.
-func (n *Node) Collectors() []prometheus.Collector {
-	return []prometheus.Collector{n.observe, &n.traffic, memberCollector{n}}
+// Collectors are the metrics of this node alone, each where it is counted, and those of all members.
+func (n *Node) Collectors() (own, cluster []prometheus.Collector) {
+	return []prometheus.Collector{n.observe, &n.traffic, n.raft.Metrics(), n.repl, n.engine.Trainings(), nodeCollector{n}, memberCollector{n, true}}, []prometheus.Collector{memberCollector{n, false}}
 }
 
-// memberCollector collects what is known of all members, of this gateway's sessions and of trainings.
-type memberCollector struct{ n *Node }
+// nodeCollector collects what the node knows of itself without having counted it.
+type nodeCollector struct{ n *Node }
+
+var (
+	sessionsDesc = prometheus.NewDesc("tributary_sessions", "Sessions of this gateway by state.", []string{"state"}, nil)
+	buildDesc    = prometheus.NewDesc("tributary_build_info", "1: the version of the program, and of Go.", []string{"version", "goversion"}, nil)
+)
+
+// Describe implements prometheus.Collector.
+func (nodeCollector) Describe(ch chan<- *prometheus.Desc) {
+	ch <- sessionsDesc
+	ch <- buildDesc
+}
+
+// Collect implements prometheus.Collector.
+func (c nodeCollector) Collect(ch chan<- prometheus.Metric) {
+	states := map[string]int{}
+	for _, s := range c.n.Engine().Sessions() {
+		states[s.Info().Activity.State]++
+	}
+	for _, state := range []string{"active", "idle", "idle in transaction", "idle in transaction (aborted)"} {
+		ch <- prometheus.MustNewConstMetric(sessionsDesc, gauge, float64(states[state]), state)
+	}
+	ch <- prometheus.MustNewConstMetric(buildDesc, gauge, 1, cmp.Or(c.n.o.Version, "unknown"), runtime.Version())
+}
+
+// memberCollector collects what members report of themselves: this node, or all of them.
+type memberCollector struct {
+	n   *Node
+	own bool
+}
 
 // A memberMetric is a figure of each member.
 type memberMetric struct {
@@ -49,6 +80,9 @@ var memberMetrics = []memberMetric{
 	ofMember("statements_queued", "Statements that wait to be admitted.", gauge, func(m *sysview.NodeRow) float64 { return float64(m.Queued) }),
 	ofMember("admissions_total", "Statements that a node has admitted.", counter, func(m *sysview.NodeRow) float64 { return float64(m.Admissions) }),
 	ofMember("admission_wait_seconds_total", "Time that statements have waited to be admitted to a node.", counter, func(m *sysview.NodeRow) float64 { return m.AdmissionWait.Seconds() }),
+	ofMember("disk_used_bytes", "Used bytes of the file system of the data directory.", gauge, func(m *sysview.NodeRow) float64 { return float64(m.DiskUsed) }),
+	ofMember("disk_free_bytes", "Free bytes of that file system; -1 where they are not known.", gauge, func(m *sysview.NodeRow) float64 { return float64(m.DiskFree) }),
+	ofMember("heartbeat_age_seconds", "How long ago a member that is down was last heard of.", gauge, func(m *sysview.NodeRow) float64 { return m.HeartbeatAge.Seconds() }),
 	ofMember("node_up", "Whether a member is ready.", gauge, func(m *sysview.NodeRow) float64 {
 		if m.State == "ready" {
 			return 1
@@ -57,39 +91,21 @@ var memberMetrics = []memberMetric{
 	}),
 }
 
-var (
-	sessionsDesc = prometheus.NewDesc("tributary_sessions", "Sessions of this gateway by state.", []string{"state"}, nil)
-	trainingDesc = prometheus.NewDesc("tributary_training_jobs", "Running trainings.", nil, nil)
-)
-
 // Describe implements prometheus.Collector.
 func (memberCollector) Describe(ch chan<- *prometheus.Desc) {
 	for _, m := range memberMetrics {
 		ch <- m.desc
 	}
-	ch <- sessionsDesc
-	ch <- trainingDesc
 }
 
 // Collect implements prometheus.Collector.
 func (c memberCollector) Collect(ch chan<- prometheus.Metric) {
 	for _, row := range c.n.Members() {
+		if c.own && row.ID != c.n.dir.ID {
+			continue
+		}
 		for _, m := range memberMetrics {
 			ch <- prometheus.MustNewConstMetric(m.desc, m.kind, m.of(&row), row.Name)
 		}
 	}
-	states := map[string]int{}
-	for _, s := range c.n.Engine().Sessions() {
-		states[s.Info().Activity.State]++
-	}
-	for _, state := range []string{"active", "idle", "idle in transaction", "idle in transaction (aborted)"} {
-		ch <- prometheus.MustNewConstMetric(sessionsDesc, gauge, float64(states[state]), state)
-	}
-	running := 0
-	for _, j := range c.n.Catalog().Jobs() {
-		if j.State == catalog.JobRunning {
-			running++
-		}
-	}
-	ch <- prometheus.MustNewConstMetric(trainingDesc, gauge, float64(running))
 }

@@ -76,7 +76,7 @@ func (m *monitor) sample() {
 	x.DiskUsed, x.DiskFree = float64(r.DiskUsed), float64(max(r.DiskFree, 0))
 	x.Sessions, x.Queued = float64(len(m.n.engine.Sessions())), float64(r.Queue.Queued)
 	l := m.n.observe.TakeLoad()
-	m.samples.Add(x, &l)
+	m.samples.Add(x, l)
 }
 
 // rates are what was counted since it was last called, a second.

@@ -34,8 +34,8 @@ type Node struct {
 	refused  time.Time // when the last refusal became an event
 	more     int       // refusals since
 	sessions map[*Session]struct{}
-	load     Load // since it was last taken
-	total    Load // before that
+	load     *Load // since it was last taken
+	total    *Load // before that
 }
 
 // Log is a record of the node's log.
@@ -74,7 +74,7 @@ type Transfer struct {
 
 // New makes what a node keeps, charged to its pool, which may be nil.
 func New(pool *mem.Pool) *Node {
-	n := &Node{sessions: map[*Session]struct{}{}}
+	n := &Node{sessions: map[*Session]struct{}{}, load: &Load{}, total: &Load{}}
 	most := func(bytes int64) int64 {
 		if pool == nil {
 			return bytes

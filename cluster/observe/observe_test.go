@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/tributarydb/tributary/exec/mem"
 )
@@ -124,27 +126,57 @@ func TestCallsAreBounded(t *testing.T) {
 	if len(all) > keptCalls || all[0].Fingerprint != -1 || all[0].Exec.N != 5000 {
 		t.Error(len(all), all[0])
 	}
-	// The metrics go on counting when the load was taken.
-	metrics := func() string {
-		reg := prometheus.NewRegistry()
-		reg.MustRegister(n)
-		list, err := reg.Gather()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return fmt.Sprint(list[0].Metric[0].GetCounter().GetValue(), list[1].Metric[0].GetHistogram().GetSampleCount(), list[1].Metric[0].GetHistogram().GetSampleSum(), list[2].Metric[0].GetCounter().GetValue())
+}
+
+// Metrics count by what statements do and by the class of their errors, and go on when the load is taken.
+func TestMetrics(t *testing.T) {
+	n := New(nil)
+	s := n.Session()
+	for range 10 {
+		s.Ended(&Statement{Kind: KindOf("SELECT"), Took: time.Millisecond, Rows: 2, Brief: true}, func(int) string { return "select" })
+		s.Ended(&Statement{Kind: KindOf("COPY"), Took: time.Second, Code: "22P02", Brief: true}, nil)
 	}
-	if got := metrics(); got != "0 10000 10 10000" {
-		t.Error(got)
-	}
-	defer func() {
-		if got := metrics(); got != "0 10000 10 10000" {
-			t.Error(got)
+	s.Ended(&Statement{Kind: KindOf("INSERT"), Code: "23505", Brief: true}, nil)
+	check := func() {
+		t.Helper()
+		for name, want := range map[string]string{
+			"tributary_statements_total":                                      "21",
+			"tributary_statement_rows_total":                                  "20",
+			`tributary_statement_errors_total{class="22"}`:                    "10",
+			`tributary_statement_errors_total{class="23"}`:                    "1",
+			`tributary_statement_seconds_count{kind="select"}`:                "10",
+			`tributary_statement_seconds_sum{kind="copy"}`:                    "10",
+			`tributary_statement_seconds_count{kind="insert"}`:                "1",
+			`tributary_statement_seconds_count{kind="train"}`:                 "0",
+			`tributary_statement_seconds_bucket{kind="select",le="0.002048"}`: "10",
+		} {
+			if got := metric(t, n, name); got != want {
+				t.Errorf("%s is %q, not %s", name, got, want)
+			}
 		}
-	}()
-	if l := n.TakeLoad(); l.Statements != 10000 || n.TakeLoad().Statements != 0 {
+	}
+	check()
+	if l := n.TakeLoad(); l.Statements != 21 || n.TakeLoad().Statements != 0 {
 		t.Error(l.Statements)
 	}
+	check()
+	s.Close()
+	check()
+}
+
+// metric is the value of a series as Prometheus reads it, "" for none.
+func metric(t *testing.T, c prometheus.Collector, name string) string {
+	t.Helper()
+	reg := prometheus.NewPedanticRegistry()
+	reg.MustRegister(c)
+	w := httptest.NewRecorder()
+	promhttp.HandlerFor(reg, promhttp.HandlerOpts{}).ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
+	for line := range strings.Lines(w.Body.String()) {
+		if rest, ok := strings.CutPrefix(line, name+" "); ok {
+			return strings.TrimSpace(rest)
+		}
+	}
+	return ""
 }
 
 // The samples of the last day are there after a restart; a damaged file begins afresh.
@@ -157,7 +189,7 @@ func TestSamples(t *testing.T) {
 	for at := now.Add(-30 * time.Hour); at.Before(now); at = at.Add(Fine) {
 		var l Load
 		l.Statements = 100
-		l.latency.add(3 * time.Millisecond)
+		l.kind(Select).latency.add(3 * time.Millisecond)
 		s.Add(Sample{At: float64(at.Unix()), Span: 10, CPU: 0.5, Sessions: 3}, &l)
 	}
 	check := func(s *Samples) {

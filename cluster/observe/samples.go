@@ -141,13 +141,14 @@ func (s *Samples) give(err error) {
 func (s *Samples) Add(x Sample, l *Load) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	x.setLoad(l.Statements, l.Errors, &l.latency)
+	latency := l.latency()
+	x.setLoad(l.Statements, l.Errors, latency)
 	s.put(slotOf(x.At, Fine, keptFine), x)
 	if len(s.part) > 0 && int64(s.part[0].At)/int64(Coarse.Seconds()) != int64(x.At)/int64(Coarse.Seconds()) {
 		s.part, s.part99 = s.part[:0], histogram{}
 	}
 	s.part = append(s.part, x)
-	s.part99.merge(&l.latency)
+	s.part99.merge(latency)
 	s.put(keptFine+slotOf(x.At, Coarse, keptCoarse), s.coarse())
 }
 

@@ -31,6 +31,7 @@ type Statement struct {
 	Code, Error                string
 	Memory, Spilled, Exchanged int64 // bytes
 	Operators                  []Operator
+	Kind                       Kind
 	// Brief says that it is for the counts alone: the history is for what does something.
 	Brief bool
 }
@@ -63,12 +64,11 @@ func (s *Statement) size() int64 {
 type Session struct {
 	of *Node
 
-	mu      sync.Mutex
-	ended   []*Statement
-	bytes   int64
-	calls   map[callKey]*Call
-	load    Load
-	latency *histogram // nil: nothing since it was collected
+	mu    sync.Mutex
+	ended []*Statement
+	bytes int64
+	calls map[callKey]*Call
+	load  *Load // nil: nothing since it was collected
 }
 
 // What a session may keep before it is collected.
@@ -99,11 +99,11 @@ func (s *Session) Close() {
 // where it is not known.
 func (s *Session) Ended(st *Statement, normal func(most int) string) {
 	s.mu.Lock()
-	s.load.Statements++
-	s.load.took += st.Took
-	if st.Code != "" {
-		s.load.Errors++
-	} else {
+	if s.load == nil {
+		s.load = &Load{}
+	}
+	s.load.count(st)
+	if st.Code == "" {
 		k := callKey{st.User, st.Fingerprint}
 		c := s.calls[k]
 		if c == nil {
@@ -112,10 +112,6 @@ func (s *Session) Ended(st *Statement, normal func(most int) string) {
 		}
 		c.add(st)
 	}
-	if s.latency == nil {
-		s.latency = &histogram{}
-	}
-	s.latency.add(st.Took)
 	if !st.Brief {
 		s.ended = append(s.ended, st)
 		s.bytes += st.size()
@@ -130,15 +126,18 @@ func (s *Session) Ended(st *Statement, normal func(most int) string) {
 // collect moves what the session has counted to the node.
 func (s *Session) collect() {
 	s.mu.Lock()
-	ended, load, latency := s.ended, s.load, s.latency
+	ended, load := s.ended, s.load
 	calls := slices.Collect(maps.Values(s.calls))
 	clear(s.calls)
-	s.ended, s.bytes, s.load, s.latency = nil, 0, Load{}, nil
+	s.ended, s.bytes, s.load = nil, 0, nil
 	s.mu.Unlock()
 	s.of.History.Add(ended...)
 	s.of.Calls.merge(calls)
+	if load == nil {
+		return
+	}
 	s.of.mu.Lock()
-	s.of.load.add(load, latency)
+	s.of.load.add(load)
 	s.of.mu.Unlock()
 }
 
@@ -152,30 +151,14 @@ func (n *Node) Gather() {
 	}
 }
 
-// Load is what statements did between two samples.
-type Load struct {
-	Statements, Errors int64
-	took               time.Duration
-	latency            histogram
-}
-
-func (l *Load) add(m Load, latency *histogram) {
-	l.Statements += m.Statements
-	l.Errors += m.Errors
-	l.took += m.took
-	if latency != nil {
-		l.latency.merge(latency)
-	}
-}
-
 // TakeLoad returns the load since it was last taken.
-func (n *Node) TakeLoad() Load {
+func (n *Node) TakeLoad() *Load {
 	n.Gather()
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	l := n.load
-	n.total.add(l, &l.latency)
-	n.load = Load{}
+	n.total.add(l)
+	n.load = &Load{}
 	return l
 }
 

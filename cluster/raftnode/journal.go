@@ -9,9 +9,11 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"time"
 	"unsafe"
 
 	"github.com/hashicorp/raft"
+	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/tributarydb/tributary/exec/disk"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -57,6 +59,7 @@ type journal struct {
 	// not nil, is that of now, for the next record.
 	floor   uint64
 	applied func() uint64
+	syncs   prometheus.Observer // of the seconds that they take; nil: nobody counts them
 }
 
 const (
@@ -402,7 +405,11 @@ func (j *journal) write(size int64, entries []*raft.Log) (end int64, err error) 
 	whole := (n + journalBlock - 1) &^ (journalBlock - 1)
 	clear(b[n:whole])
 	if _, err = j.file.WriteAt(b[:whole], j.at-int64(before)); err == nil {
+		since := time.Now()
 		err = datasync(j.file)
+		if j.syncs != nil {
+			j.syncs.Observe(time.Since(since).Seconds())
+		}
 	}
 	copy(j.block, b[n&^(journalBlock-1):n])
 	return j.at - int64(before) + int64(n), err

@@ -31,6 +31,7 @@ type Node struct {
 	peers *rpc.Peers
 
 	deviations deviations // from what raft does by itself
+	metrics    *Metrics
 
 	// What it does, each with its own state.
 	proposals  *proposals
@@ -59,6 +60,7 @@ func Start(o Options) (*Node, error) {
 		return nil, err
 	}
 	n := &Node{o: o, fsm: meta.New(o.Log), failed: make(chan error, 1), astray: make(chan error, 1)}
+	n.metrics = newMetrics(func() *raft.Raft { return n.raft }, n.fsm.Applied)
 	n.proposals, n.leases, n.notifier = &proposals{Node: n}, &leases{Node: n, renewed: renewals{at: map[uint64]time.Time{}}}, &notifier{n}
 	n.electorate, n.admission = &electorate{Node: n, kick: make(chan struct{}, 1)}, &admission{Node: n, refused: make(chan struct{})}
 	n.pinger, n.keeper = &pinger{Node: n, live: newLiveness(o), gone: make(chan struct{})}, &keeper{Node: n, compared: make(chan struct{})}
@@ -127,7 +129,7 @@ func (n *Node) startRaft() (err error) {
 		return err
 	}
 	n.bolt, n.keeper.marks = st.bolt, st.marks
-	n.bolt.applied = n.fsm.Applied
+	n.bolt.applied, n.bolt.syncs = n.fsm.Applied, n.metrics.syncs
 	dir, logs, snaps := st.dir, st.logs, st.snaps
 	logs.stored = n.deviations.stored
 	n.bolt.unused = n.o.Without.has(Journal)
@@ -193,6 +195,9 @@ func (n *Node) goFunc(f func()) {
 
 // ID is the node's id.
 func (n *Node) ID() uint64 { return n.o.Self.ID }
+
+// Metrics returns what the node counts.
+func (n *Node) Metrics() *Metrics { return n.metrics }
 
 // Peers returns the connections to the other nodes.
 func (n *Node) Peers() *rpc.Peers { return n.peers }

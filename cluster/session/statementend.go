@@ -48,7 +48,7 @@ func (s *Session) finish(text *parse.Statement, x *Execution, tag string, rows i
 
 func (s *Session) finished(text *parse.Statement, start time.Time, err error) finished {
 	f := &observe.Statement{PID: s.start.PID, User: s.login, UserName: s.start.User, Application: s.doing.appName.Load().(string), Start: start,
-		Took: time.Since(start), Fingerprint: text.Fingerprint()}
+		Took: time.Since(start), Fingerprint: text.Fingerprint(), Kind: observe.KindOf(text.Tag())}
 	if err != nil {
 		e := pgerr.From(err)
 		f.Code, f.Error = string(e.Code), parse.CutText(e.Message, observe.MaxText)

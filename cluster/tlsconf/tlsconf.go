@@ -159,6 +159,9 @@ func Load(dir string) (*Certs, error) {
 	return &Certs{node: node, pool: pool}, nil
 }
 
+// Expires returns when the node's certificate expires.
+func (c *Certs) Expires() time.Time { return c.node.Leaf.NotAfter }
+
 // Peer returns the configuration of both ends of connections between nodes: each shows
 // its certificate and verifies the other's. A database user's certificate, which the
 // same authority signed, is refused.

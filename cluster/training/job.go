@@ -19,6 +19,7 @@ func (j *Jobs) driveJob(ctx context.Context, job *catalog.Job) error {
 	}
 	for try := 1; err == nil; try++ {
 		if err = j.finishJob(ctx, job, d); err == nil {
+			j.outcomes.count(catalog.JobDone)
 			return nil
 		}
 		if pgerr.CodeOf(err) == pgerr.CannotConnectNow && ctx.Err() == nil {
@@ -35,6 +36,7 @@ func (j *Jobs) driveJob(ctx context.Context, job *catalog.Job) error {
 		return err // this node stops, the job was assigned to another, or there is no leader: the job is continued there, or later
 	}
 	end := failed(job, err)
+	j.outcomes.count(end.State)
 	late, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
 	changes := []catalog.Change{end}

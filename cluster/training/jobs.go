@@ -64,6 +64,8 @@ type Jobs struct {
 	cfg     Config
 	started time.Time
 
+	outcomes outcomes
+
 	mu       sync.Mutex
 	attached map[types.OID]context.CancelCauseFunc // cancel the jobs that sessions here drive
 	drivers  map[types.OID]*driver

@@ -120,13 +120,16 @@ func (j *Jobs) inSession(ctx context.Context, r *Request, job *catalog.Job, p *P
 	}
 	d := &drive{j: j, statement: r.Statement, x: r.Run, state: r.State, plan: p, query: p.Query, rec: newRecord(j, job, r.Notice), show: show}
 	if err = query.Cause(ctx, d.run(ctx)); err == nil {
+		j.outcomes.count(catalog.JobDone)
 		d.rec.drop()
 		return d, nil
 	}
+	end := failed(job, err)
+	j.outcomes.count(end.State)
 	if show != nil {
 		d.rec.drop()
 	} else {
-		d.rec.commit(d.rec.progress(), failed(job, err))
+		d.rec.commit(d.rec.progress(), end)
 	}
 	d.rec.close()
 	return d, err

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"go.yaml.in/yaml/v3"
 
 	"github.com/tributarydb/tributary/cluster/tlsconf"
@@ -18,13 +19,15 @@ import (
 // certificates, which are reloaded on SIGHUP. Existing connections stay. The zero value
 // is for a node without either.
 type access struct {
-	config, certs string
-	rules         atomic.Pointer[auth.Rules]
-	tls, peer     atomic.Pointer[tls.Config]
+	config, certs, tokenFile string
+	rules                    atomic.Pointer[auth.Rules]
+	tls, peer                atomic.Pointer[tls.Config]
+	expires                  atomic.Int64           // when the node's certificate does, in seconds since 1970; 0 without
+	token                    atomic.Pointer[string] // that lets programs read metrics
 }
 
-func loadAccess(config, certs string) (*access, error) {
-	a := &access{config: config, certs: certs}
+func loadAccess(config, certs, tokenFile string) (*access, error) {
+	a := &access{config: config, certs: certs, tokenFile: tokenFile}
 	return a, a.reload()
 }
 
@@ -35,16 +38,29 @@ func (a *access) reload() error {
 		return err
 	}
 	var conf, peer *tls.Config
+	var expires int64
 	if a.certs != "" {
 		certs, err := tlsconf.Load(a.certs)
 		if err != nil {
 			return err
 		}
-		conf, peer = certs.Server(), certs.Peer()
+		conf, peer, expires = certs.Server(), certs.Peer(), certs.Expires().Unix()
+	}
+	var token string
+	if a.tokenFile != "" {
+		b, err := os.ReadFile(a.tokenFile)
+		if err != nil {
+			return err
+		}
+		if token = strings.TrimSpace(string(b)); len(token) < leastToken {
+			return fmt.Errorf("the token in %s is too short: it needs %d characters at least", a.tokenFile, leastToken)
+		}
 	}
 	a.rules.Store(&rules)
 	a.tls.Store(conf)
 	a.peer.Store(peer)
+	a.expires.Store(expires)
+	a.token.Store(&token)
 	return nil
 }
 
@@ -54,6 +70,29 @@ func (a *access) Rules() auth.Rules {
 		return *r
 	}
 	return nil
+}
+
+// leastToken is the least length of the token for metrics.
+const leastToken = 16
+
+// Token returns the token that lets programs read metrics; "" for none.
+func (a *access) Token() string {
+	if t := a.token.Load(); t != nil {
+		return *t
+	}
+	return ""
+}
+
+var expiryDesc = prometheus.NewDesc("tributary_certificate_expiry_timestamp_seconds", "When the node's certificate expires.", nil, nil)
+
+// Describe implements prometheus.Collector.
+func (a *access) Describe(ch chan<- *prometheus.Desc) { ch <- expiryDesc }
+
+// Collect implements prometheus.Collector.
+func (a *access) Collect(ch chan<- prometheus.Metric) {
+	if at := a.expires.Load(); at != 0 {
+		ch <- prometheus.MustNewConstMetric(expiryDesc, prometheus.GaugeValue, float64(at))
+	}
 }
 
 // TLS returns the current TLS configuration for clients; nil where there is none.

@@ -32,7 +32,7 @@ func checkConfig(args []string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if _, err := loadAccess(file, s.certs); err != nil {
+	if _, err := loadAccess(file, s.certs, s.metricsToken); err != nil {
 		return err
 	}
 	fmt.Fprintf(out, "%s: a node can start with it\n", file)

@@ -88,7 +88,7 @@ func wrongFlags(fs *flags.Set, args []string) bool {
 
 // access looks at rules and certificates.
 func (r *report) access(s *serveSettings) {
-	if _, err := loadAccess(s.config, s.certs); err != nil {
+	if _, err := loadAccess(s.config, s.certs, s.metricsToken); err != nil {
 		r.fail("access", "%s", plain(err))
 		return
 	}

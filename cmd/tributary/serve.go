@@ -32,6 +32,7 @@ type serveSettings struct {
 	options                          node.Options
 	listenPG, listenHTTP             string
 	joinSecret, certs, config, audit string
+	metricsToken                     string
 	logs                             func(io.Writer) slog.Handler
 	insecure                         bool
 }
@@ -57,6 +58,7 @@ func readSettings(fs *flags.Set, args []string, getenv func(string) string) (*se
 	fs.StringVar(&o.Zone, "zone", "", "the failure domain of the node, such as a rack: copies and votes are spread over zones")
 	fs.StringVar(&s.joinSecret, "join-secret", "", "file with the secret of the cluster to join, such as the cluster-secret of a member's data directory; or its text is in the environment as TRIBUTARY_JOIN_SECRET, its file as TRIBUTARY_JOIN_SECRET_FILE. Not needed with --certs")
 	fs.StringVar(&s.certs, "certs", "", "directory with ca.crt, node.crt and node.key (see tributary cert)")
+	fs.StringVar(&s.metricsToken, "metrics-token", "", "file with a token that lets who sends it (Authorization: Bearer …) read /metrics, as Prometheus does with credentials_file")
 	memory := fs.String("memory", "", "memory the process may use, such as 4GiB (default: 70 % of the machine's or the cgroup's)")
 	fs.IntVar(&o.Threads, "threads", runtime.GOMAXPROCS(0), "threads for queries and training")
 	scrub := fs.String("scrub-rate", "32MiB", "bytes a second at which the segments are read to find damage; 0 for never")
@@ -149,7 +151,7 @@ func serve(ctx context.Context, args []string) error {
 		defer file.Close()
 		o.Audit = slog.New(given.logs(file))
 	}
-	access, err := loadAccess(given.config, given.certs)
+	access, err := loadAccess(given.config, given.certs, given.metricsToken)
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,8 @@ import (
 	"net"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/tributarydb/tributary/cluster/node"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/wire/auth"
@@ -77,7 +79,8 @@ func startServer(ctx context.Context, o node.Options, listenPG, listenHTTP strin
 		Account: func() pg.Account { return s.node.Account("console") }, Log: o.Log}); err != nil {
 		return nil, err
 	}
-	web := http.Options{Source: s.node, Console: s.console, Manual: site.Handler(), Log: o.Log, Allow: d.allow, Open: d.open}
+	web := http.Options{Source: s.node, Console: s.console, Manual: site.Handler(), Log: o.Log, Allow: d.allow, Watch: d.watch, Open: d.open, Token: access.Token,
+		Collectors: []prometheus.Collector{s.wire.Metrics(), access}}
 	if !insecure && guardListen(listenHTTP, false) != nil {
 		web.Open = nil
 		if s.access.TLS() != nil {

@@ -3,6 +3,7 @@ package http
 import (
 	"bytes"
 	"context"
+	"crypto/subtle"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -26,8 +27,8 @@ import (
 // Source is the node that is served.
 type Source interface {
 	Ready() bool
-	// Collectors are its metrics.
-	Collectors() []prometheus.Collector
+	// Collectors are its own metrics, and those of all nodes of its cluster as far as it knows them.
+	Collectors() (own, cluster []prometheus.Collector)
 }
 
 // Options of a server.
@@ -37,10 +38,14 @@ type Options struct {
 	Console http.Handler
 	// TLS, where set, is required of every client.
 	TLS *tls.Config
-	// Allow, where set, checks the name and the password of requests for metrics and profiles; Open,
-	// where set, reports whether none are needed now.
-	Allow func(user, password string) bool
-	Open  func() bool
+	// Collectors are further metrics of the process.
+	Collectors []prometheus.Collector
+	// Allow, where set, checks the name and the password of requests for profiles, and Watch those for
+	// metrics; Open, where set, reports whether none are needed now.
+	Allow, Watch func(user, password string) bool
+	Open         func() bool
+	// Token, where set, returns what lets who sends it (Authorization: Bearer …) read metrics; "" for none.
+	Token func() string
 	// Manual, where set, serves /docs/.
 	Manual http.Handler
 	Log    *slog.Logger
@@ -67,7 +72,11 @@ func NewServer(o Options) *Server {
 	src := o.Source
 	reg := prometheus.NewRegistry()
 	reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	reg.MustRegister(src.Collectors()...)
+	own, all := src.Collectors()
+	reg.MustRegister(own...)
+	reg.MustRegister(o.Collectors...)
+	cluster := prometheus.NewRegistry()
+	cluster.MustRegister(all...)
 	mux := http.NewServeMux()
 	if o.Console != nil {
 		mux.Handle("/", o.Console)
@@ -75,7 +84,9 @@ func NewServer(o Options) *Server {
 	if o.Manual != nil {
 		mux.Handle("/docs/", o.Manual)
 	}
-	mux.Handle("GET /metrics", o.guarded(promhttp.HandlerFor(reg, promhttp.HandlerOpts{})))
+	for path, of := range map[string]*prometheus.Registry{"/metrics": reg, "/metrics/cluster": cluster} {
+		mux.Handle("GET "+path, o.watched(promhttp.HandlerFor(of, promhttp.HandlerOpts{})))
+	}
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
 		if !src.Ready() {
@@ -109,12 +120,31 @@ func (l errorLog) Write(line []byte) (int, error) {
 
 // guarded requires a superuser's name and password.
 func (o Options) guarded(next http.Handler) http.Handler {
+	return o.required(o.Allow, "a superuser's name and password are needed", next)
+}
+
+// watched requires those of a member of pg_monitor, or the token.
+func (o Options) watched(next http.Handler) http.Handler {
+	byName := o.required(o.Watch, "the name and password of a superuser or a member of pg_monitor are needed, or the token", next)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if o.Allow != nil && (o.Open == nil || !o.Open()) {
+		if sent, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok && o.Token != nil {
+			if token := o.Token(); token != "" && subtle.ConstantTimeCompare([]byte(sent), []byte(token)) == 1 {
+				next.ServeHTTP(w, r)
+				return
+			}
+		}
+		byName.ServeHTTP(w, r)
+	})
+}
+
+// required requires a name and a password that allow accepts, where it is set.
+func (o Options) required(allow func(user, password string) bool, message string, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if allow != nil && (o.Open == nil || !o.Open()) {
 			user, password, ok := r.BasicAuth()
-			if !ok || !o.Allow(user, password) {
+			if !ok || !allow(user, password) {
 				w.Header().Set("WWW-Authenticate", `Basic realm="tributary", charset="UTF-8"`)
-				http.Error(w, "a superuser's name and password are needed", http.StatusUnauthorized)
+				http.Error(w, message, http.StatusUnauthorized)
 				return
 			}
 		}

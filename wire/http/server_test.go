@@ -17,10 +17,11 @@ type source struct{ ready bool }
 
 func (s *source) Ready() bool { return s.ready }
 
-func (s *source) Collectors() []prometheus.Collector {
+func (s *source) Collectors() (own, cluster []prometheus.Collector) {
+	all := prometheus.NewGauge(prometheus.GaugeOpts{Name: "tributary_all", Help: "Of all."})
 	g := prometheus.NewGauge(prometheus.GaugeOpts{Name: "tributary_things", Help: "Things."})
 	g.Set(2)
-	return []prometheus.Collector{g}
+	return []prometheus.Collector{g}, []prometheus.Collector{all}
 }
 
 func start(t *testing.T, o http.Options) string {
@@ -71,7 +72,7 @@ func TestPages(t *testing.T) {
 	url := start(t, http.Options{Source: src, Console: console})
 	for path, want := range map[string]string{
 		"/": "console /", "/models/m": "console /models/m", "/healthz": "ok", "/debug/pprof/": "goroutine", "/debug/pprof/cmdline": "",
-		"/metrics": "tributary_things 2",
+		"/metrics": "tributary_things 2", "/metrics/cluster": "tributary_all 0",
 	} {
 		code, body := get(t, url+path, "", "")
 		if code != 200 || !strings.Contains(body, want) {
@@ -92,7 +93,8 @@ func TestPages(t *testing.T) {
 
 // TestGuard: metrics and profiles need a password, the health checks none, however the path is written.
 func TestGuard(t *testing.T) {
-	url := start(t, http.Options{Source: &source{ready: true}, Allow: func(user, password string) bool { return user == "ann" && password == "secret" }})
+	ann := func(user, password string) bool { return user == "ann" && password == "secret" }
+	url := start(t, http.Options{Source: &source{ready: true}, Allow: ann, Watch: ann})
 	for _, path := range []string{"/metrics", "/debug/pprof/", "/debug/pprof/heap", "/debug/pprof/trace", "//metrics", "/healthz/../metrics"} {
 		for _, tc := range [][2]string{{"", ""}, {"ann", "x"}, {"bob", "secret"}} {
 			if code, body := get(t, url+path, tc[0], tc[1]); code != 401 || strings.Contains(body, "n1") {
@@ -110,9 +112,43 @@ func TestGuard(t *testing.T) {
 	}
 }
 
+// TestWatch: metrics are for who may watch, by name or by the token, and profiles are not.
+func TestWatch(t *testing.T) {
+	token := ""
+	url := start(t, http.Options{Source: &source{ready: true}, Allow: func(string, string) bool { return false }, Token: func() string { return token },
+		Watch: func(user, password string) bool { return user == "watcher" && password == "secret" }})
+	for _, tc := range []struct {
+		path, token, sent, user string
+		want                    int
+	}{
+		{"/metrics", "", "", "watcher", 200}, {"/metrics/cluster", "", "", "watcher", 200}, {"/debug/pprof/", "", "", "watcher", 401}, {"/metrics", "", "", "ann", 401},
+		{"/metrics", "a long token", "a long token", "", 200}, {"/metrics/cluster", "a long token", "a long token", "", 200}, {"/debug/pprof/", "a long token", "a long token", "", 401},
+		{"/metrics", "a long token", "another", "", 401}, {"/metrics", "", "", "", 401},
+	} {
+		token = tc.token
+		r, err := gohttp.NewRequest("GET", url+tc.path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if tc.user != "" {
+			r.SetBasicAuth(tc.user, "secret")
+		} else {
+			r.Header.Set("Authorization", "Bearer "+tc.sent)
+		}
+		a, err := gohttp.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = a.Body.Close()
+		if a.StatusCode != tc.want {
+			t.Errorf("%+v: %d", tc, a.StatusCode)
+		}
+	}
+}
+
 func TestHosts(t *testing.T) {
-	open := true
-	url := start(t, http.Options{Source: &source{ready: true}, Allow: func(string, string) bool { return false }, Open: func() bool { return open }})
+	open, no := true, func(string, string) bool { return false }
+	url := start(t, http.Options{Source: &source{ready: true}, Allow: no, Watch: no, Open: func() bool { return open }})
 	for host, want := range map[string]int{"": 200, "localhost": 200, "127.0.0.1:8080": 200, "[::1]:8080": 200, "db1:8080": 200,
 		"evil.example.com": 421, "evil.example.com:8080": 421, "127.0.0.1.evil.example": 421} {
 		r, err := gohttp.NewRequest("GET", url+"/metrics", nil)

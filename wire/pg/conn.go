@@ -94,7 +94,7 @@ func (c *conn) serve() {
 	c.deadline(c.srv.o.StartupTimeout)
 	params, err := c.startup()
 	if err == nil {
-		c.in = newReader(c.nc, maxAuthMessage, nil)
+		c.in = newReader(countedReader{c.nc, &c.srv.metrics.in}, maxAuthMessage, nil)
 		c.in.begun = c.begin
 		c.portals = map[string]*portal{}
 		err = c.open(params)
@@ -253,7 +253,8 @@ func (c *conn) flush() error {
 	if len(c.out) == 0 {
 		return nil
 	}
-	_, err := c.nc.Write(c.out)
+	n, err := c.nc.Write(c.out)
+	c.srv.metrics.out.Add(int64(n))
 	c.wrote = time.Now()
 	if cap(c.out) > 4*flushAt {
 		c.out = nil

@@ -54,6 +54,7 @@ type Server struct {
 	next  atomic.Uint32
 
 	attempts attempts
+	metrics  Metrics
 	latest   atomic.Pointer[eager] // the connection that got a message last
 
 	mu       sync.Mutex
@@ -97,8 +98,16 @@ func NewServer(o Options) *Server {
 	// The servers of a cluster number their sessions from places so far apart that a number means one
 	// session of all: pg_cancel_backend finds it from any node.
 	s.next.Store(random32() >> 2)
+	s.metrics.open = func() (open int, dropped int64) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return len(s.conns), s.unopened.Dropped
+	}
 	return s
 }
+
+// Metrics returns what the server counts.
+func (s *Server) Metrics() *Metrics { return &s.metrics }
 
 // tls returns the current configuration; nil without TLS.
 func (s *Server) tls() *tls.Config {
@@ -159,6 +168,7 @@ func (s *Server) start(nc net.Conn) {
 		return
 	}
 	s.conns[c] = struct{}{}
+	s.metrics.opened.Add(1)
 	s.wg.Add(1)
 	s.mu.Unlock()
 	s.turn(c, false)

@@ -234,8 +234,11 @@ func (c *conn) login(st *session.Startup) (session.Session, error) {
 	if errors.Is(err, errGone) || err == nil && !who.Super {
 		return s, err
 	}
-	if e := pgerr.From(err); e != nil && c.srv.o.Refused != nil {
-		c.srv.o.Refused(st.User, hostOf(c.nc.RemoteAddr()), e.Message)
+	if e := pgerr.From(err); e != nil {
+		c.srv.metrics.refusedBy(string(e.Code))
+		if c.srv.o.Refused != nil {
+			c.srv.o.Refused(st.User, hostOf(c.nc.RemoteAddr()), e.Message)
+		}
 	}
 	rec := []slog.Attr{slog.Uint64("session", uint64(c.pid)), slog.String("user", st.User), slog.String("role", st.User),
 		slog.String("database", st.Database), slog.String("address", st.Remote), slog.String("statement", "LOGIN")}
