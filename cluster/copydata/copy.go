@@ -21,6 +21,7 @@ import (
 	"github.com/tributarydb/tributary/sql/charset"
 	"github.com/tributarydb/tributary/sql/parse"
 	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
 )
 
 // Options reads the options of a COPY.
@@ -109,9 +110,10 @@ func copiedColumns(x *write.Statement, st *catalog.State, n *ast.CopyStmt) (*cat
 	return rel, out, nil
 }
 
-func mayFile(x *write.Statement, st *catalog.State) error {
-	if !st.Super(x.Context.Role) {
-		return pgerr.New(pgerr.InsufficientPrivilege, "must be superuser to COPY to or from a file").
+// mayFile returns an error for a role that may not copy to the server's files, or from them.
+func mayFile(x *write.Statement, st *catalog.State, role types.OID, way string) error {
+	if !st.Inherits(x.Context.Role, role) {
+		return pgerr.New(pgerr.InsufficientPrivilege, "must be superuser or have privileges of the %s role to COPY %s a file", st.Role(role).Name, way).
 			WithHint("Anyone can COPY to stdout or from stdin. psql's \\copy command also works for anyone.")
 	}
 	return nil
@@ -175,7 +177,7 @@ func copyFrom(x *write.Statement, st *catalog.State, n *ast.CopyStmt, opts copyf
 	}
 	if n.Filename != "" {
 		defer r.Close()
-		if err := mayFile(x, st); err != nil {
+		if err := mayFile(x, st, catalog.ReadFilesOID, "from"); err != nil {
 			return nil, "", err
 		}
 		f, err := os.Open(n.Filename)
@@ -266,7 +268,7 @@ func copyTo(x *write.Statement, st *catalog.State, n *ast.CopyStmt, opts copyfmt
 		return &Stream{binary: e.binary, columns: len(cols), read: e.next, tag: e.tag, close: closeAll}, "", nil
 	}
 	defer closeAll()
-	if err := mayFile(x, st); err != nil {
+	if err := mayFile(x, st, catalog.WriteFilesOID, "to"); err != nil {
 		return nil, "", err
 	}
 	file, err := os.OpenFile(n.Filename, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)

@@ -14,23 +14,22 @@ type Sources interface {
 	Source(name string, args []plan.Arg, shared []string) (*plan.Source, error)
 }
 
-// guardedSources allows only superusers to read the server's files.
+// guardedSources allows only superusers and members of pg_read_server_files to read the server's files.
 type guardedSources struct {
 	all    Sources
 	shared []string
-	super  bool
+	files  bool
 }
 
 // Source implements bind.SourceCatalog.
 func (g guardedSources) Source(name string, args []plan.Arg) (*plan.Source, error) {
-	if source.IsFile(name) && !g.super {
-		return nil, pgerr.New(pgerr.InsufficientPrivilege, "must be superuser to read files with %s", name)
+	if source.IsFile(name) && !g.files {
+		return nil, pgerr.New(pgerr.InsufficientPrivilege, "must be superuser or have privileges of the pg_read_server_files role to read files with %s", name)
 	}
 	return g.all.Source(name, args, g.shared)
 }
 
 // sources returns the table functions that a statement may use.
 func sources(all Sources, st *catalog.State, c *Context) bind.SourceCatalog {
-	me := st.Role(c.Role)
-	return guardedSources{all, c.Shared, me != nil && me.Super}
+	return guardedSources{all, c.Shared, st.Inherits(c.Role, catalog.ReadFilesOID)}
 }

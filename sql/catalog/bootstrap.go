@@ -54,6 +54,10 @@ func (s *State) addPredefined() {
 		{OID: MonitorOID, Name: "pg_monitor", MemberOf: []Membership{{Role: ReadAllStatsOID}}},
 		{OID: ReadAllStatsOID, Name: "pg_read_all_stats"},
 		{OID: SignalBackendOID, Name: "pg_signal_backend"},
+		{OID: ReadFilesOID, Name: "pg_read_server_files"},
+		{OID: WriteFilesOID, Name: "pg_write_server_files"},
+		{OID: ReadAllDataOID, Name: "pg_read_all_data"},
+		{OID: WriteAllDataOID, Name: "pg_write_all_data"},
 	} {
 		if s.roles[r.OID] == nil {
 			r.Inherit, r.ConnLimit = true, -1

@@ -22,6 +22,10 @@ const (
 	MonitorOID        types.OID = 3373 // pg_monitor
 	ReadAllStatsOID   types.OID = 3375
 	SignalBackendOID  types.OID = 4200
+	ReadFilesOID      types.OID = 4569 // pg_read_server_files
+	WriteFilesOID     types.OID = 4570 // pg_write_server_files
+	ReadAllDataOID    types.OID = 6181
+	WriteAllDataOID   types.OID = 6182
 	DatabaseName                = "tributary"
 	BootstrapRole               = "tributary"
 	DefaultPartitions           = 8

@@ -171,7 +171,20 @@ func (s *State) granted(role types.OID, o Object, letter byte, option bool) bool
 			return true
 		}
 	}
-	return false
+	return !option && s.grantedAll(role, o.Class, letter)
+}
+
+// grantedAll reports whether a role has a privilege on all objects of a class, by pg_read_all_data or
+// pg_write_all_data.
+func (s *State) grantedAll(role types.OID, class Class, letter byte) bool {
+	read, write := false, false
+	switch class {
+	case ClassSchema:
+		read, write = letter == 'U', letter == 'U'
+	case ClassTable, ClassSequence:
+		read, write = letter == 'r', class == ClassTable && strings.IndexByte("awd", letter) >= 0
+	}
+	return read && s.Inherits(role, ReadAllDataOID) || write && s.Inherits(role, WriteAllDataOID)
 }
 
 // MayAny reports whether a role has any privilege at all on an object.
