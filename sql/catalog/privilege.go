@@ -171,12 +171,12 @@ func (s *State) granted(role types.OID, o Object, letter byte, option bool) bool
 			return true
 		}
 	}
-	return !option && s.grantedAll(role, o.Class, letter)
+	return !option && grantedAll(s, role, o.Class, letter)
 }
 
 // grantedAll reports whether a role has a privilege on all objects of a class, by pg_read_all_data or
 // pg_write_all_data.
-func (s *State) grantedAll(role types.OID, class Class, letter byte) bool {
+func grantedAll(s *State, role types.OID, class Class, letter byte) bool {
 	read, write := false, false
 	switch class {
 	case ClassSchema:
