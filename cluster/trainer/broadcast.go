@@ -23,7 +23,7 @@ type broadcast struct {
 	at      int   // the receiver's index among them
 	stripe  int   // which chunks these are: chunk i is of stripe i mod stripes
 	stripes int
-	star    bool // all are children of the first
+	star    bool // all are children of the first, which is the driver
 }
 
 func (m *broadcast) encode() []byte {
@@ -78,6 +78,7 @@ func (m *broadcast) chunks(b []byte) func() ([]byte, error) {
 func (p *part) pass(ctx context.Context, m *broadcast, recv func() ([]byte, error), take chunkStore, own func(context.Context) error) error {
 	children := m.children()
 	puts := make([]*rpc.Put, len(children))
+	var last []byte
 	sent := make(chan struct{})
 	return parallel(ctx, 2+len(children), func(ctx context.Context, i int) error {
 		switch i {
@@ -85,6 +86,7 @@ func (p *part) pass(ctx context.Context, m *broadcast, recv func() ([]byte, erro
 			return own(ctx)
 		case 1:
 			defer close(sent)
+			var err error
 			for k, c := range children {
 				to := *m
 				to.at = c
@@ -94,7 +96,8 @@ func (p *part) pass(ctx context.Context, m *broadcast, recv func() ([]byte, erro
 				}
 				puts[k] = put
 			}
-			return forward(recv, take, puts)
+			last, err = m.forward(recv, take, puts)
+			return err
 		}
 		<-sent
 		put := puts[i-2]
@@ -102,30 +105,38 @@ func (p *part) pass(ctx context.Context, m *broadcast, recv func() ([]byte, erro
 			return nil // another goroutine has the cause
 		}
 		defer put.Cancel()
-		_, err := put.Finish()
-		return err
+		partials, err := put.FinishWith(last)
+		if err != nil {
+			return err
+		}
+		return p.answered(ctx, m.iter, partials)
 	})
 }
 
 // chunkStore stores a chunk and returns the copy, which stays valid until the task is over.
 type chunkStore func(chunk []byte) ([]byte, error)
 
-// forward stores the chunks that recv returns and sends them to puts.
-func forward(recv func() ([]byte, error), take chunkStore, puts []*rpc.Put) error {
-	for {
+// forward stores the chunks that recv returns and sends them to puts, all but the last
+// one: it returns that, which is sent with the stream's end in one write.
+func (m *broadcast) forward(recv func() ([]byte, error), take chunkStore, puts []*rpc.Put) (last []byte, err error) {
+	for at := m.stripe * chunkBytes; ; {
 		chunk, err := recv()
 		if err == io.EOF {
-			return nil
+			return last, nil
 		}
 		if err == nil {
 			chunk, err = take(chunk)
 		}
 		if err != nil {
-			return err
+			return nil, err
+		}
+		if at += m.stripes * chunkBytes; at >= m.size {
+			last = chunk
+			continue
 		}
 		for _, put := range puts {
 			if err := put.Send(chunk); err != nil {
-				return err
+				return nil, err
 			}
 		}
 	}
@@ -231,16 +242,21 @@ func (a *incomingTask) put(at int, b []byte) ([]byte, error) {
 }
 
 // receive receives a stripe of a task and forwards it. The first stripe's call runs the
-// task, once all stripes are complete.
-func (p *part) receive(ctx context.Context, m *broadcast, recv func() ([]byte, error)) (err error) {
+// task, once all stripes are complete. It returns what the caller is answered.
+func (p *part) receive(ctx context.Context, m *broadcast, recv func() ([]byte, error)) (out []byte, err error) {
 	for _, i := range m.who {
 		if i >= len(p.members) || m.who[m.at] != p.self {
-			return pgerr.New(pgerr.DataCorrupted, "a training task went to the wrong member")
+			return nil, pgerr.New(pgerr.DataCorrupted, "a training task went to the wrong member")
 		}
 	}
 	a, err := p.incoming(m)
 	if err != nil {
-		return err
+		return nil, err
+	}
+	var to *answer
+	if m.star {
+		to = &answer{p: p}
+		defer func() { out = to.take() }()
 	}
 	defer p.leave(m, a)
 	at := m.stripe * chunkBytes
@@ -250,7 +266,7 @@ func (p *part) receive(ctx context.Context, m *broadcast, recv func() ([]byte, e
 		at += m.stripes * chunkBytes
 		return kept, err
 	}
-	return p.pass(ctx, m, recv, take, func(ctx context.Context) error {
+	return nil, p.pass(ctx, m, recv, take, func(ctx context.Context) error {
 		if m.stripe > 0 {
 			return nil
 		}
@@ -263,7 +279,7 @@ func (p *part) receive(ctx context.Context, m *broadcast, recv func() ([]byte, e
 		if err != nil {
 			return err
 		}
-		_, err = p.task(ctx, t)
+		_, err = p.task(ctx, t, to)
 		a.step = err == nil && t.Step()
 		return err
 	})
@@ -281,7 +297,11 @@ func (p *part) send(ctx context.Context, t train.Task, who []int) (r *reduction,
 			return nil, err
 		}
 		defer func() { p.save(b, err == nil && t.Step()) }()
-		if m.size = len(b); m.size > chunkBytes && !m.star {
+		m.size = len(b)
+		// What costs the driver's link no more than a chunk goes to all at once: fewer
+		// messages wait for each other.
+		m.star = m.star || m.size*(len(who)-1) <= chunkBytes
+		if m.size > chunkBytes && !m.star {
 			m.stripes = reduce.Stripes
 		}
 	}
@@ -290,7 +310,7 @@ func (p *part) send(ctx context.Context, t train.Task, who []int) (r *reduction,
 		m.stripe = i
 		return p.pass(ctx, &m, m.chunks(b), func(chunk []byte) ([]byte, error) { return chunk, nil }, func(ctx context.Context) (err error) {
 			if i == 0 {
-				r, err = p.task(ctx, t)
+				r, err = p.task(ctx, t, nil)
 			}
 			return err
 		})

@@ -116,11 +116,12 @@ func (p *part) put(chunk []byte) error {
 }
 
 // task computes the partials of the node's leaves, and merges and ships what it can.
-// Slices that other members offer later are merged in their calls.
-func (p *part) task(ctx context.Context, t train.Task) (*reduction, error) {
+// Slices that other members offer later are merged in their calls. to is the answer to the
+// driver's call, nil where another member called.
+func (p *part) task(ctx context.Context, t train.Task, to *answer) (*reduction, error) {
 	r := &reduction{iter: t.Iter}
 	var err error
-	r.part, err = p.w.Begin(t, func(ctx context.Context, s *train.Shipment) error { return p.sendUp(ctx, t.Iter, s) })
+	r.part, err = p.w.Begin(t, func(ctx context.Context, s *train.Shipment) error { return p.sendUp(ctx, t.Iter, s, to) })
 	if err != nil {
 		return nil, err
 	}
@@ -133,8 +134,9 @@ func (p *part) task(ctx context.Context, t train.Task) (*reduction, error) {
 }
 
 // sendUp sends a partial to another member and waits until it has been merged there and
-// the sum, if complete, has been shipped further.
-func (p *part) sendUp(ctx context.Context, iter int, s *train.Shipment) error {
+// the sum, if complete, has been shipped further. What the answer to the driver has room
+// for is merged when the driver has it.
+func (p *part) sendUp(ctx context.Context, iter int, s *train.Shipment, to *answer) error {
 	var e canon.E
 	if s.Data != nil { // no rows, no bytes
 		b, err := p.sent.get(s.Room)
@@ -148,8 +150,15 @@ func (p *part) sendUp(ctx context.Context, iter int, s *train.Shipment) error {
 			return err
 		}
 	}
-	m := offer{name: p.name, iter: iter, slice: s.Slice, node: s.Node, size: len(e.B)}
-	err := p.deliver(ctx, s.To, &m, e.B)
+	var err error
+	answered := false
+	if to != nil && s.To == 0 {
+		answered, err = to.add(s, e.B)
+	}
+	if !answered {
+		m := offer{name: p.name, iter: iter, slice: s.Slice, node: s.Node, size: len(e.B)}
+		err = p.deliver(ctx, s.To, &m, e.B)
+	}
 	if s.Data != nil {
 		p.sent.put(e.B)
 	}
@@ -178,20 +187,9 @@ func (p *part) offer(ctx context.Context, m *offer, recv func() ([]byte, error))
 		return err
 	}
 	defer rpc.Free(data) // what is decoded is a copy
-	for {
-		p.mu.Lock()
-		r, wake := p.cur, p.wake
-		p.mu.Unlock()
-		if r != nil && r.iter == m.iter {
-			return r.part.OfferBytes(ctx, m.slice, m.node, data)
-		}
-		if r != nil && r.iter > m.iter {
-			return nil // late, from a task that is over
-		}
-		select {
-		case <-wake:
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
+	r, err := p.reduction(ctx, m.iter)
+	if err != nil || r == nil { // late, from a task that is over
+		return err
 	}
+	return r.part.OfferBytes(ctx, m.slice, m.node, data)
 }

@@ -194,7 +194,7 @@ func (t *Trainer) handleTask(ctx context.Context, header []byte, recv func() ([]
 		return nil, err
 	}
 	defer done()
-	return nil, p.receive(ctx, m, recv)
+	return p.receive(ctx, m, recv)
 }
 
 func (t *Trainer) handleOffer(ctx context.Context, header []byte, recv func() ([]byte, error)) ([]byte, error) {

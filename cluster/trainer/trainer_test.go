@@ -10,6 +10,7 @@ import (
 	"os"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -52,6 +53,7 @@ type node struct {
 	pool    *mem.Pool
 	tr      *trainer.Trainer
 	threads int
+	writes  atomic.Int64 // to connections that it dialed
 }
 
 // cluster is nodes 1 to n.
@@ -73,10 +75,24 @@ func newNode(id uint64, limit int64, temp string, where func(uint64) (string, bo
 	}
 	log := slog.New(slog.DiscardHandler)
 	self := rpc.Fixed(catalog.ClusterID{1}, id)
-	nd := &node{id: id, addr: ln.Addr().String(), srv: rpc.Listen(ln, trust, self, log), peers: rpc.NewPeers(&rpc.Dialer{Trust: trust, Self: self}, where),
-		pool: mem.NewPool(fmt.Sprint("node", id), limit), threads: 2}
+	nd := &node{id: id, addr: ln.Addr().String(), srv: rpc.Listen(ln, trust, self, log), pool: mem.NewPool(fmt.Sprint("node", id), limit), threads: 2}
+	nd.peers = rpc.NewPeers(&rpc.Dialer{Trust: trust, Self: self, Net: func(ctx context.Context, addr string) (net.Conn, error) {
+		var d net.Dialer
+		c, err := d.DialContext(ctx, "tcp", addr)
+		return &countedWrites{c, &nd.writes}, err
+	}}, where)
 	nd.tr = trainer.New(trainer.Config{Self: id, Peers: nd.peers, Server: nd.srv, Pool: nd.pool, Temp: temp, Threads: func() int { return nd.threads }, Log: log, Alive: alive, Changed: changed})
 	return nd, nil
+}
+
+type countedWrites struct {
+	net.Conn
+	n *atomic.Int64
+}
+
+func (c *countedWrites) Write(b []byte) (int, error) {
+	c.n.Add(1)
+	return c.Conn.Write(b)
 }
 
 func start(t *testing.T, n int, limit int64) *cluster {
@@ -252,6 +268,51 @@ func (r *failing) Reduce(ctx context.Context, t train.Task) (family.Message, err
 		r.f()
 	}
 	return r.Group.Reduce(ctx, t)
+}
+
+// counting is a reducer that counts the writes of each task after the first ones.
+type counting struct {
+	*trainer.Group
+	c     *cluster
+	after int
+	most  int64
+}
+
+func (r *counting) writes() (n int64) {
+	for _, nd := range r.c.nodes {
+		n += nd.writes.Load()
+	}
+	return n
+}
+
+func (r *counting) Reduce(ctx context.Context, t train.Task) (family.Message, error) {
+	before := r.writes()
+	m, err := r.Group.Reduce(ctx, t)
+	if r.after--; r.after < 0 {
+		r.most = max(r.most, r.writes()-before)
+	}
+	return m, err
+}
+
+// TestShortSteps: a short step is one message to each of the others, whose answers have the partials.
+func TestShortSteps(t *testing.T) {
+	c := start(t, 3, 0)
+	ctx := context.Background()
+	j := job(t)
+	g, err := c.nodes[0].tr.Open(ctx, "t", j, c.others(), true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g.Close()
+	c.spread(t, g, rows(5000, 1), 1)
+	total, err := g.Distribute(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &counting{Group: g, c: c, after: 4} // connections are made
+	if _, err = train.Run(ctx, train.Input{Job: j, Rows: total}, r); err != nil || r.after >= 0 || r.most != 2 {
+		t.Errorf("a step of two others takes %d writes, %v", r.most, err)
+	}
 }
 
 // TestSilentMember: a member that is declared dead while it still runs ends the group too, with an
