@@ -157,6 +157,7 @@ var longPackages = map[string]string{
 	"exec/source": "one idea, a file a format; the Parquet reader waits to become a package of its own",
 	"exec/agg":    "one idea, a file an aggregate's state",
 	"exec/store":  "one idea, the segments of a node",
+	"ml/tree":     "one idea, how trees grow; what a trained model does and says waits to become a package of its own",
 	"ml/train":    "is to be divided: its rows are to be a query's",
 }
 

@@ -64,7 +64,7 @@ func (f *several) Plan(r *Request) (*Plan, error) {
 			return nil, pgerr.Unsupported("%s models with more than one target column are not supported", f.Info().Name).
 				WithDetail("A duration goes with the event that ends it, and the statement names one event.").
 				WithHint("Train a model a duration, each with its own event.")
-		case part.Task != Regression && part.Task != Classification, !part.alike(first):
+		case part.Task != Regression && part.Task != Classification, !part.alike(first), len(part.Outputs) > 1:
 			return nil, pgerr.Unsupported("%s models with more than one target column are not supported", f.Info().Name).
 				WithDetail("Several targets are numbers and classes, of families that learn them.").WithHint("Train a model a target.")
 		case part.Task != p.Task:

@@ -77,19 +77,8 @@ func (d *driver) startCold() error {
 
 // checkTarget returns an error for targets outside the loss's domain.
 func (d *driver) checkTarget(b *bounds) error {
-	t, ok := d.root.objective(1).(objective.Tweedie)
-	if !ok {
-		return nil
-	}
-	name := d.s.Fitted.Label.Name
-	switch all, zero := t.Targets(); {
-	case all:
-	case b.YLow < 0:
-		return pgerr.New(pgerr.NumericValueOutOfRange, "target column %q has negative values, which %s does not allow", name, d.g.info.Name).OnColumn(name)
-	case b.YLow == 0 && !zero:
-		return pgerr.New(pgerr.NumericValueOutOfRange, "target column %q has values that are not above 0, which %s does not allow", name, d.g.info.Name).OnColumn(name)
-	case b.YHigh == 0:
-		return pgerr.New(pgerr.InvalidParameterValue, "target column %q is 0 in all rows: there is nothing to learn from", name).OnColumn(name)
+	if t, ok := d.root.objective(1).(objective.Tweedie); ok {
+		return t.Check(d.s.Fitted.Label.Name, d.g.info.Name, b.YLow, b.YHigh)
 	}
 	return nil
 }

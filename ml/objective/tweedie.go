@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/tributarydb/tributary/exec/kernel/f64"
+	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
 // Tweedie is half the unit deviance of the Tweedie family with this power of the
@@ -29,6 +30,21 @@ func (Tweedie) Outputs() int { return 1 }
 // Targets returns which targets there may be: any where all is true, else none below
 // 0, or, where zero is false, above 0 only.
 func (t Tweedie) Targets() (all, zero bool) { return t.Power < 1, t.Power < 2 }
+
+// Check returns an error for targets from low to high that the loss, here called what, does not
+// allow.
+func (t Tweedie) Check(label, what string, low, high float64) error {
+	switch all, zero := t.Targets(); {
+	case all:
+	case low < 0:
+		return pgerr.New(pgerr.NumericValueOutOfRange, "target column %q has negative values, which %s does not allow", label, what).OnColumn(label)
+	case low == 0 && !zero:
+		return pgerr.New(pgerr.NumericValueOutOfRange, "target column %q has values that are not above 0, which %s does not allow", label, what).OnColumn(label)
+	case high == 0:
+		return pgerr.New(pgerr.InvalidParameterValue, "target column %q is 0 in all rows: there is nothing to learn from", label).OnColumn(label)
+	}
+	return nil
+}
 
 // Pass implements Objective.
 func (t Tweedie) Pass(z, h, l, y, w []float64) {

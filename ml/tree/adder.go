@@ -146,7 +146,7 @@ func (a *adder) flush(t *task, h []int64) {
 	if t.rows == 0 {
 		return
 	}
-	shift := a.p.packing(1).shift
+	shift := a.p.packing(a.g, 1).shift
 	for i, v := range t.packed {
 		h[2*i] += v >> shift
 		h[2*i+1] += v & (1<<shift - 1)

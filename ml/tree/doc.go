@@ -18,6 +18,8 @@
 //	grow     rows are parted, histograms of the
 //	         smaller children; the others are
 //	         differences                              ─▶ best splits
+//	renew    of leaves that are quantiles: weights
+//	         of their rows by digits of residuals     ─▶ the next digit
 //
 // Of a node with few rows the histogram is larger than the rows: these are sent
 // to the root, which grows the subtree alone (subtree.go).

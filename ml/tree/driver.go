@@ -6,6 +6,7 @@ import (
 
 	"github.com/tributarydb/tributary/exec/kernel/f64"
 	"github.com/tributarydb/tributary/ml/family"
+	"github.com/tributarydb/tributary/ml/objective"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
@@ -13,6 +14,7 @@ import (
 //
 //	sketch ─▶ bin ─▶ round ─▶ grow … grow ─▶ round ─▶ … ─▶ round (scores only)
 //
+// Where leaves' values are quantiles, steps that search these come before each round.
 // A round of a forest grows some trees at a time and needs no scores.
 type driver struct {
 	node  *family.Node
@@ -26,6 +28,7 @@ type driver struct {
 
 	base   []float64
 	spread float64
+	low    float64 // the least target, before the first round
 	bound  float64 // of gradients of the round
 	total  int64   // rows to train on
 	trees  []tree  // finished
@@ -33,6 +36,7 @@ type driver struct {
 
 	round    *round // the current round
 	growers  []*grower
+	search   *search // of quantiles, in phase opRenew
 	kept     int
 	spare    sync.Pool // of *[]int64
 	charged  family.Charge
@@ -98,13 +102,15 @@ func (d *driver) Next() *family.Step {
 		}
 	case opGrow:
 		if d.fresh {
-			s.Set = d.sets()
-			b.Recovery = &recovery{Past: d.past(), Round: d.round}
-			for _, t := range d.growers {
-				b.Recovery.Splits = append(b.Recovery.Splits, t.done...)
-			}
+			s.Set, b.Recovery = d.sets(), d.recovery()
 		}
 		b.Splits, s.Kept = d.splits, !d.fresh
+	case opRenew:
+		if d.fresh {
+			s.Set, b.Recovery = d.sets(), d.recovery()
+		}
+		b.Renew = d.search.next(d.p.limits.step)
+		s.Elements = renewBins * len(b.Renew.Asked)
 	}
 	b.Builds, b.Takes = d.builds, d.takes
 	for _, bd := range b.Builds {
@@ -113,6 +119,15 @@ func (d *driver) Next() *family.Step {
 	s.Body = b
 	d.step = s
 	return s
+}
+
+// recovery is what workers without state need in the middle of a round, or before the first.
+func (d *driver) recovery() *recovery {
+	r := &recovery{Past: d.past(), Round: d.round}
+	for _, t := range d.growers {
+		r.Splits = append(r.Splits, t.done...)
+	}
+	return r
 }
 
 // past are the trees whose values the scores sum, none for a forest.
@@ -136,7 +151,7 @@ func (d *driver) begin() *round {
 	if d.p.forest {
 		r.Trees = min(r.Trees, d.p.trees-r.First)
 	}
-	k := d.p.packing(d.bound)
+	k := d.p.packing(d.g, d.bound)
 	d.s = &searcher{p: d.p, b: d.g.bins, gUnit: d.g.unit / k.gUnit, hUnit: d.g.unit / k.hUnit, votes: d.p.votes()}
 	if d.p.votes() {
 		d.s.hUnit = d.g.unit / draw
@@ -160,12 +175,15 @@ func (d *driver) Tell(m family.Message) error {
 	case opMeans:
 		d.g, d.seen, d.phase = newGround(d.p, d.seen, m.(means)), nil, opBin
 	case opBin:
-		d.labelled(m.(*labels))
 		d.phase = opRound
+		return d.labelled(m.(*labels))
 	case opRound:
 		g := m.(*grown)
 		d.state.Evals++
 		d.scored(g)
+		if d.p.open && !(d.residual < tooLarge) {
+			return errDiverged()
+		}
 		if d.phase == 0 || len(d.growers) == 0 {
 			return nil
 		}
@@ -190,6 +208,11 @@ func (d *driver) Tell(m family.Message) error {
 			return err
 		}
 		return d.plan()
+	case opRenew:
+		if err := d.search.tell(m.(*grown).Hist); err != nil || !d.search.done() {
+			return err
+		}
+		return d.renewed()
 	}
 	return nil
 }
@@ -208,6 +231,12 @@ func (d *driver) sketched(s *sketch) error {
 	if err := d.charge(0, 0); err != nil {
 		return err
 	}
+	if !d.p.forest {
+		if err := d.p.check(d.p.fitted.Label.Name, s.yMin, s.yMax); err != nil {
+			return err
+		}
+	}
+	d.low = s.yMin
 	d.bound = max(s.yMax, -s.yMin) // until the mean is computed
 	d.spread = s.yMax - s.yMin
 	if d.p.meansLen() > 0 {
@@ -223,7 +252,7 @@ func exponent(v float64) int { _, e := math.Frexp(v); return e }
 
 // labelled handles the sums of labels: the initial scores are the constants of
 // least loss.
-func (d *driver) labelled(l *labels) {
+func (d *driver) labelled(l *labels) error {
 	total := int64(0)
 	for _, w := range l.Weight {
 		total += w
@@ -232,6 +261,18 @@ func (d *driver) labelled(l *labels) {
 	d.base = make([]float64, d.p.outputs)
 	share := func(k int) float64 { return max(float64(l.Weight[k]), 0.5) / float64(total) }
 	switch {
+	case d.p.open:
+		high := d.bound
+		d.base[0] = f64.Log1(l.Y.float() / d.g.yUnit / float64(total))
+		d.bound = d.p.mostGradient(d.base[0], d.low, high)
+		if d.spread = f64.Exp1(float64((2 - d.p.power) * f64.Log1(high))); !(d.bound < tooLarge && d.spread > 0) {
+			return errDiverged()
+		}
+	case d.p.renewed != nil:
+		d.bound = 1
+		d.renew(nil)
+	case d.p.classes == 0 && !d.p.square:
+		d.base[0], d.bound = l.Y.float()/d.g.yUnit/float64(total), d.p.Objective.(objective.Bounded).Delta
 	case d.p.classes == 0:
 		d.base[0] = l.Y.float() / d.g.yUnit / float64(total)
 		d.bound = d.spread // labels lie within the mean and this
@@ -249,6 +290,11 @@ func (d *driver) labelled(l *labels) {
 	_, exp := math.Frexp(d.spread)
 	d.spread = math.Ldexp(1, exp)
 	d.residual = d.bound
+	return nil
+}
+
+func errDiverged() error {
+	return pgerr.New(pgerr.NumericValueOutOfRange, "the training diverged: predictions left what numbers can hold").WithHint("A lower learn_rate, or a higher l2, makes shorter steps.")
 }
 
 // scored handles the losses after a round.
@@ -260,8 +306,8 @@ func (d *driver) scored(g *grown) {
 		if g.Weight[set] == 0 {
 			return family.NoLoss()
 		}
-		mean := g.Loss[set].float() / lossUnits * (d.spread * d.spread) / float64(g.Weight[set])
-		if d.p.squared() { // whose objective is half the square
+		mean := g.Loss[set].float() / lossUnits * d.p.unit(d.spread) / float64(g.Weight[set])
+		if d.p.square { // whose objective is half the square
 			mean *= 2
 		}
 		return mean
@@ -381,10 +427,19 @@ func (d *driver) plan() error {
 		d.phase = opGrow
 		return d.charge(size, taken)
 	}
+	if d.p.renewed != nil && !d.p.forest {
+		d.renew(d.growers)
+		return d.charge(renewBins*len(d.search.Leaves), 0)
+	}
+	return d.endRound(func(t *grower) func(i int32) []float64 { return t.leafValues })
+}
+
+// endRound ends a round: values has the values of a node of a tree.
+func (d *driver) endRound(values func(t *grower) func(i int32) []float64) error {
 	d.update = nil
 	greatest := 0.0
 	for _, t := range d.growers {
-		wide, slim := t.finish()
+		wide, slim := t.finish(values(t))
 		d.update, d.trees = append(d.update, wide), append(d.trees, slim)
 		for _, v := range slim.values {
 			greatest = max(greatest, math.Abs(v))
@@ -392,8 +447,14 @@ func (d *driver) plan() error {
 	}
 	d.growers = nil
 	d.phase = opRound
-	if d.p.squared() && !d.p.forest {
+	switch {
+	case d.p.forest:
+	case d.p.square:
 		d.bound = d.residual + greatest
+	case d.p.open:
+		if d.bound = beyond(d.residual, greatest); !(d.bound < tooLarge) {
+			return errDiverged()
+		}
 	}
 	d.finished = len(d.trees) >= d.p.trees*d.p.perRound()
 	if d.p.forest {

@@ -87,8 +87,8 @@ func (m *model) Explain(b *block.Block, s *family.Scores) *family.Explanation {
 		c.fill(c.rows, chunkRows, b, from, from+n)
 		g.chunk = c
 		for g.row = range n {
-			i, k := from+g.row, 0
-			if m.outputs > 1 {
+			i, k := from+g.row, m.middle()
+			if m.classes > 2 {
 				k = s.Class(i)
 			}
 			clear(g.phi)

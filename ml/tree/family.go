@@ -44,7 +44,18 @@ func (k *kind) Plan(r *family.Request) (*family.Plan, error) {
 	if err := checkMonotone(r); err != nil {
 		return nil, err
 	}
-	return family.ByTarget(r, family.Plan{Scope: family.ByNode, KeepMissing: true, Categories: 1 << 16, MaxIterations: r.Options.Int("n_estimators", defaultTrees)})
+	task, more, err := planLoss(r)
+	if err != nil {
+		return nil, err
+	}
+	asked := *r
+	asked.Task = task
+	p, err := family.ByTarget(&asked, family.Plan{Scope: family.ByNode, KeepMissing: true, Categories: 1 << 16, MaxIterations: r.Options.Int("n_estimators", defaultTrees)})
+	if err != nil {
+		return nil, err
+	}
+	p.Outputs = append(p.Outputs, more...)
+	return p, nil
 }
 
 // NewDriver implements family.Family.
@@ -74,7 +85,7 @@ func (k *kind) DecodePartial(op uint8, d *canon.D) family.Message {
 		return means(d.I64s())
 	case opBin:
 		return canon.Get[labels](d)
-	case opRound, opGrow:
+	case opRound, opGrow, opRenew:
 		return canon.Get[grown](d)
 	}
 	d.Fail()

@@ -24,6 +24,8 @@ func TestGoldenBits(t *testing.T) {
 		"three":     {boosted, 3, []any{"n_estimators", 3, "max_depth", 3}, "339066f0f98a3236"},
 		"forest":    {forest, 2, []any{"n_estimators", 4, "max_depth", 6}, "a2562e26b6e4f0df"},
 		"of votes":  {forest, 4, []any{"n_estimators", 3, "max_depth", 5}, "3f23f0c0a0fa0ca5"},
+		"counts":    {boosted, 0, []any{"n_estimators", 4, "max_depth", 4, "objective", "tweedie"}, "0a71ff6e198e0ceb"},
+		"medians":   {boosted, 0, []any{"n_estimators", 4, "max_depth", 4, "objective", "quantile", "quantile_alpha", floats(0.2, 0.5)}, "fc462bb9fc33b29e"},
 		"of floats": {forest, 0, []any{"n_estimators", 3, "max_depth", 5, "max_features", 2}, "5114c9061c8c1c37"},
 	} {
 		r := rand.New(rand.NewPCG(60, 1))
@@ -31,7 +33,9 @@ func TestGoldenBits(t *testing.T) {
 		for range 700 {
 			a, b, k := r.IntN(1000), r.IntN(20), r.IntN(10)-1
 			y := a*b%977 + 100*(k%3)
-			if d.Y = append(d.Y, float64(y)/8); c.classes > 0 {
+			if d.Y = append(d.Y, float64(y)/8); name == "counts" {
+				d.Y[len(d.Y)-1] += 100
+			} else if c.classes > 0 {
 				d.Y[len(d.Y)-1] = float64((y + 200) * c.classes / 1400 % c.classes)
 			}
 			d.X, d.Code = append(d.X, []float64{float64(a) / 16, float64(b)}), append(d.Code, []int32{int32(k)})

@@ -23,14 +23,7 @@ func (p *problem) newGradients() gradients {
 	rows := max(2048/p.outputs, f64.Lanes) &^ (f64.Lanes - 1)
 	g := gradients{rows: rows, z: make([]float64, p.outputs*rows), h: make([]float64, p.outputs*rows), outputs: p.outputs,
 		ones: make([]float64, rows), y: make([]float64, rows), loss: make([]float64, rows)}
-	switch {
-	case p.classes > 2:
-		g.obj = objective.Softmax{K: p.classes}
-	case p.classes == 2:
-		g.obj = objective.Logistic{}
-	default:
-		g.obj = objective.Squared{}
-	}
+	g.obj = p.loss.Objective
 	for i := range g.ones {
 		g.ones[i] = 1
 	}
@@ -61,8 +54,7 @@ func nearest(x float64) int64 {
 }
 
 // lossUnits is the fixed-point scale of losses: the integer of a loss of 1, or
-// of a squared loss of the square of round.spread. Losses are clipped at
-// mostLoss.
+// of a loss of loss.unit. Losses are clipped at mostLoss.
 const (
 	lossUnits = 1 << 40
 	mostLoss  = 1 << 18
@@ -150,7 +142,7 @@ func (p *pass) losses(k *rows, b *block.Block, r *round, out *grown) {
 	if k.held {
 		set = 1
 	}
-	ls := lossSum{scale: 1 / (r.Spread * r.Spread)}
+	ls := lossSum{scale: 1 / p.w.p.unit(r.Spread)}
 	for at := 0; at < k.n; at += p.grad.rows {
 		loss, _ := p.grad.run(k.scores, k.n, at, b.Y[at:])
 		for i, v := range loss {
@@ -171,7 +163,7 @@ func (p *pass) gradients(k *rows, b *block.Block, r *round, out *grown) error {
 	if p.grad.obj == nil {
 		p.grad = pr.newGradients()
 	}
-	ls := lossSum{scale: 1 / (r.Spread * r.Spread)}
+	ls := lossSum{scale: 1 / pr.unit(r.Spread)}
 	residual := 0.0
 	plain := !pr.sampled() && w.g.unit == 1 && !pr.pairs(w.g)
 	tails := make([]int, r.Trees)
@@ -190,7 +182,7 @@ func (p *pass) gradients(k *rows, b *block.Block, r *round, out *grown) error {
 		for at := from; at < to; at += f64.Lanes {
 			if losses != nil && plain && at+f64.Lanes <= k.n {
 				ls.tile((*[f64.Lanes]float64)(losses[at-from:]))
-				if pr.squared() {
+				if pr.square {
 					for _, z := range p.grad.z[at-from:][:f64.Lanes] {
 						residual = max(residual, math.Abs(z))
 					}
@@ -207,8 +199,12 @@ func (p *pass) gradients(k *rows, b *block.Block, r *round, out *grown) error {
 				}
 				if losses != nil {
 					ls.add(losses[row-from], units)
-					if units > 0 && pr.squared() {
-						residual = max(residual, math.Abs(p.grad.z[row-from]))
+					if i := row - from; units > 0 && (pr.square || pr.open) {
+						size := math.Abs(p.grad.z[i])
+						if pr.open {
+							size += p.grad.h[i]
+						}
+						residual = max(residual, size)
 					}
 				}
 				for t := range r.Trees {

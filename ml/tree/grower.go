@@ -86,7 +86,7 @@ func (t *grower) draw(n *growNode) {
 // build asks for the histogram of a node.
 func (t *grower) build(i int32) build {
 	n := &t.nodes[i]
-	wide := !t.p.votes() && (t.g.wide || n.rows > int64(t.p.rowsFit(t.g, t.p.packing(1))))
+	wide := !t.p.votes() && (t.g.wide || n.rows > int64(t.p.rowsFit(t.g, t.p.packing(t.g, 1))))
 	return build{t.no, i, wide, n.cols}
 }
 
@@ -266,7 +266,7 @@ func (t *grower) built(b build, parent int32, hist, scratch []int64) (looks []lo
 	}
 	apart = func() {
 		if packed != nil {
-			unpack(hist, packed, t.p.packing(1).shift)
+			unpack(hist, packed, t.p.packing(t.g, 1).shift)
 		}
 		for i := range rest {
 			rest[i] -= hist[i]
@@ -367,8 +367,8 @@ func (t *grower) free(h []int64) {
 
 // finish returns the tree when no node is open: wide in the workers' numbering,
 // and slim as the model keeps it, without nodes that were split but are beyond
-// the best-first order.
-func (t *grower) finish() (wide, slim tree) {
+// the best-first order. It may be called again, for other values.
+func (t *grower) finish(values func(i int32) []float64) (wide, slim tree) {
 	chosen := make([]bool, len(t.nodes))
 	if t.p.leaves == 0 {
 		for i := range t.nodes {
@@ -387,7 +387,7 @@ func (t *grower) finish() (wide, slim tree) {
 	var width int
 	for i := range t.nodes {
 		t.drop(int32(i))
-		v := t.values(&t.nodes[i])
+		v := values(int32(i))
 		width = len(v)
 		n := node{col: leaf, cover: t.s.weight(t.nodes[i].sum)}
 		if chosen[i] {
@@ -418,8 +418,9 @@ func (t *grower) finish() (wide, slim tree) {
 	return wide, slim
 }
 
-// values are those of a leaf.
-func (t *grower) values(n *growNode) []float64 {
+// leafValues are those of a leaf.
+func (t *grower) leafValues(i int32) []float64 {
+	n := &t.nodes[i]
 	switch {
 	case t.s.votes:
 		out := make([]float64, len(n.sum))

@@ -21,7 +21,10 @@ func (m *model) List(relation string, part int, put func(row []types.Datum) erro
 			continue
 		}
 		var class types.Datum
-		if !m.forest && m.outputs > 1 {
+		switch {
+		case m.taus != nil:
+			class = tauText(m.taus[i%m.outputs])
+		case !m.forest && m.outputs > 1:
 			class = feature.KeyText(m.fitted.Label.Type, m.fitted.Keys[i%m.outputs])
 		}
 		t, w := &m.trees[i], m.width()

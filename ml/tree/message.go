@@ -15,6 +15,7 @@ const (
 	opRound                   // add the last trees to scores, begin new ones; partial grown
 	opGrow                    // split nodes; partial grown
 	opMeans                   // after opSketch, where a column has more categories than bins: body scale; partial means
+	opRenew                   // search the quantiles of rows' residuals; partial grown
 )
 
 // body is the body of all steps.
@@ -25,6 +26,7 @@ type body struct {
 	Splits   []split   // of opGrow
 	Builds   []build
 	Takes    []take
+	Renew    *renewal // of opRenew
 }
 
 // recovery is the data from which workers without state recompute it: the scores
@@ -42,7 +44,7 @@ type round struct {
 	Trees  int // how many grow; 0 at the end
 	Base   []float64
 	Bound  float64 // of gradients
-	Spread float64 // the unit of losses is its square / lossUnits
+	Spread float64 // of the targets, about; the unit of losses follows from it
 	Update []tree  // the trees of the last round, in the workers' numbering
 	Stale  bool    // the scores include trees that the model does not have: they are recomputed
 }
@@ -117,7 +119,7 @@ func init() {
 }
 
 func decodeStep(op uint8, d *canon.D) family.Message {
-	if op < opBin || op > opGrow {
+	if (op < opBin || op > opGrow) && op != opRenew {
 		d.Fail()
 		return nil
 	}
@@ -176,7 +178,7 @@ type grown struct {
 	Taken    [][]taken        // of each take
 	Loss     [2]sum           // opRound: of rows to train on and held out
 	Weight   [2]int64
-	Residual float64 // opRound: the greatest magnitude
+	Residual float64 // opRound: the greatest magnitude, or of an open loss that of gradient and curvature
 
 	pool *sync.Pool // receives the histograms' memory when they have been added to others; nil for none
 }

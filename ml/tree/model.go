@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/tributarydb/tributary/ml/canon"
-	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/feature"
 )
 
@@ -19,12 +18,13 @@ type model struct {
 	trees   []tree   // by level, children beside each other; leaves alone have values
 	names   []string // of columns
 	fitted  *feature.Fitted
-	flat    *flat
+	meaning
+	flat *flat
 }
 
 // newModel makes the model of trees over a training's bins.
 func newModel(p *problem, b *bins, base []float64, trees []tree) *model {
-	m := &model{bins: &bins{cols: make([]column, len(b.cols))}, forest: p.forest, classes: p.classes, outputs: p.outputs, base: base, names: p.names, fitted: p.fitted}
+	m := &model{bins: &bins{cols: make([]column, len(b.cols))}, forest: p.forest, classes: p.classes, outputs: p.outputs, base: base, names: p.names, fitted: p.fitted, meaning: p.meaning}
 	used := make([][]bool, len(b.cols)) // bounds that a split uses; the last for "all values"
 	for i := range trees {
 		for _, n := range trees[i].nodes {
@@ -115,6 +115,7 @@ func (m *model) Encode(e *canon.E) {
 			}
 		}
 	}
+	m.meaning.encode(e)
 }
 
 // decodeModel reads what Encode wrote.
@@ -123,6 +124,8 @@ func decodeModel(f *feature.Fitted, forest bool, d *canon.D) (*model, error) {
 	m := &model{bins: decodeBins(d), forest: forest, classes: len(f.Keys), outputs: 1, base: d.F64s(), fitted: f}
 	if m.classes > 2 {
 		m.outputs = m.classes
+	} else if !forest && m.classes == 0 {
+		m.outputs = max(1, len(m.base)) // several quantiles, which come last
 	}
 	for _, s := range f.Slots()[:f.Dense] {
 		m.names = append(m.names, s.Column)
@@ -168,7 +171,8 @@ func decodeModel(f *feature.Fitted, forest bool, d *canon.D) (*model, error) {
 		}
 		m.trees = append(m.trees, t)
 	}
-	if !forest && len(m.trees)%m.outputs != 0 {
+	m.meaning = decodeMeaning(d)
+	if !forest && len(m.trees)%m.outputs != 0 || m.classes <= 2 && m.outputs != max(1, len(m.taus)) {
 		d.Fail()
 	}
 	if !d.OK() {
@@ -217,20 +221,4 @@ func (m *model) Bytes() int64 {
 		n += int64(len(m.trees[i].nodes)) * int64(64+56+16*m.width())
 	}
 	return n
-}
-
-// link makes predictions of margins, output by output, in place.
-func link(margins [][]float64, n, classes int) *family.Scores {
-	s := &family.Scores{Rows: n}
-	switch {
-	case classes == 0:
-		s.Value = margins[0]
-	case classes == 2:
-		sigmoid(margins[0])
-		s.Probs = [][]float64{nil, margins[0]}
-	default:
-		softmax(margins)
-		s.Probs = margins
-	}
-	return s
 }

@@ -21,7 +21,7 @@ var (
 		Doc: "A split must lower the loss by more than this.", Read: family.NotNegative}
 )
 
-var boostedOptions = []*family.Option{
+var boostedOptions = append([]*family.Option{
 	{Names: []string{"n_estimators", "max_iterations", "max_iter", "num_iterations", "num_boost_round", "num_round", "nrounds"}, Type: "integer", Default: "100",
 		Doc: "The rounds of boosting; a round grows one tree, or with more than two classes one for each class.", Read: family.Integer(1, 100000)},
 	{Names: []string{"max_depth", "max_tree_depth"}, Type: "integer", Default: "6, no limit if max_leaves is given",
@@ -48,7 +48,7 @@ var boostedOptions = []*family.Option{
 	{Names: []string{"booster_type", "booster"}, Type: "text", Doc: "Not supported: trees are all there is."},
 	{Names: []string{"tree_method"}, Type: "text", Doc: "Not supported: histograms are all there is."},
 	{Names: []string{"colsample_bylevel", "colsample_bynode"}, Type: "number", Doc: "Not supported yet."},
-}
+}, lossOptions...)
 
 var forestOptions = []*family.Option{
 	{Names: []string{"n_estimators", "num_parallel_tree", "num_trees", "ntree"}, Type: "integer", Default: "100", Doc: "The trees.", Read: family.Integer(1, 100000)},

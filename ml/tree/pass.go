@@ -24,7 +24,9 @@ type pass struct {
 	scale     float64 // of labels in them
 	label     *labels
 	out       *grown
-	goes      []sides // sides of the splits
+	goes      []sides         // sides of the splits
+	leaves    []map[int32]int // of opRenew: by tree and leaf, which histogram
+	draw      *drawer         // likewise
 	adder     *adder
 	grad      gradients
 }
@@ -44,6 +46,9 @@ func (w *worker) PassBytes(s *family.Step) (pass, partial int64) {
 	}
 	for i := range b.Builds {
 		partial += 16 * int64(w.p.channels) * int64(width(g, b.Builds[i].Cols))
+	}
+	if b.Renew != nil {
+		partial += 8 * renewBins * int64(len(b.Renew.Asked))
 	}
 	for i := range b.Takes {
 		partial += b.Takes[i].Rows * rowBytes(w.p, g)
@@ -118,7 +123,7 @@ func (w *worker) NewPass(s *family.Step) (family.Pass, error) {
 		if len(r.Base) != w.p.outputs || r.Trees > w.p.together {
 			return nil, pgerr.Internal("a round of %d trees has %d outputs", r.Trees, len(r.Base))
 		}
-		p.pack = w.p.packing(r.Bound)
+		p.pack = w.p.packing(g, r.Bound)
 		for t := range r.Trees {
 			p.draws = append(p.draws, newDrawer(w.p, g, w.p.drawNumber(r.First, t)))
 		}
@@ -126,9 +131,12 @@ func (w *worker) NewPass(s *family.Step) (family.Pass, error) {
 	if err := p.check(g); err != nil {
 		return nil, err
 	}
+	if s.Op == opRenew {
+		return p, p.renewing(g)
+	}
 	// A wide build sums packed integers as long as they fit; the packing is that of the
 	// round, which opGrow does not repeat.
-	fit := w.p.rowsFit(g, w.p.packing(1))
+	fit := w.p.rowsFit(g, w.p.packing(g, 1))
 	for _, bd := range b.Builds {
 		t := task{build: bd, at: p.size, len: width(g, bd.Cols) * w.p.channels, fit: fit}
 		if bd.Wide {
@@ -237,6 +245,10 @@ func (p *pass) Add(ctx context.Context, r family.Rows, b *block.Block) error {
 	case opGrow:
 		if !r.Held {
 			p.grow(k)
+		}
+	case opRenew:
+		if !r.Held {
+			p.renew(k, b)
 		}
 	}
 	return nil

@@ -12,6 +12,8 @@ import (
 // problem is derived from the setup alone, and the same in the driver and all workers.
 type problem struct {
 	*params
+	loss
+	weight      float64 // of all rows to train on
 	seed        uint64
 	dense       int
 	codeSlots   []int
@@ -31,12 +33,11 @@ type problem struct {
 func newProblem(s *family.Setup, forest bool) *problem {
 	f := s.Fitted
 	p := &problem{params: newParams(s.Options, forest, s.Classes() > 0), seed: mix(s.Seed + 1), dense: f.Dense, codeSlots: f.CodeSlots(), classes: s.Classes(),
-		outputs: 1, channels: 1, together: 1, fewRows: maxTakenRows, held: s.Held > 0, fitted: f}
+		weight: s.Weight, channels: 1, together: 1, fewRows: maxTakenRows, held: s.Held > 0, fitted: f}
 	_, exp := math.Frexp(s.Weight)
 	p.weightUnits = math.Ldexp(1, 48-exp)
-	if p.classes > 2 {
-		p.outputs = p.classes
-	}
+	p.loss = newLoss(s.Options, p.classes)
+	p.outputs = p.Outputs()
 	if forest {
 		p.channels, p.together = p.outputs, min(p.trees, forestTogether)
 	} else {
@@ -67,9 +68,6 @@ func (p *problem) votes() bool { return p.channels > 1 }
 
 // pairs reports whether gradient and curvature are separate integers.
 func (p *problem) pairs(g *ground) bool { return g.wide && !p.votes() }
-
-// squared reports whether gradients are residuals.
-func (p *problem) squared() bool { return p.classes == 0 }
 
 // ground is what the first pass over the rows determined for the rest of a training:
 // bins, units and bounds.
@@ -103,7 +101,7 @@ func newGround(p *problem, s *sketch, m means) *ground {
 		g.unit = math.Ldexp(1, max(min(s.grid, 0), exp-maxWeightBits))
 		g.most = int(math.RoundToEven(s.wMax / g.unit))
 	}
-	g.wide = g.most > maxPacked
+	g.wide = g.most > maxPacked || p.open
 	_, exp := math.Frexp(max(s.yMax, -s.yMin))
 	g.yUnit = math.Ldexp(1, 46-exp)
 	if p.sampled() && !s.sample.cut {
@@ -167,7 +165,9 @@ func (g *ground) units(w float64) int64 { return int64(math.RoundToEven(w / g.un
 //	counts  |g| < 2^19 in units of bound/2^19   h = 256 a count   26 bits for h
 //	curved  |g| ≤ 2^15 in units of 2^-15        h ≤ 2^15, 2^-17   32 bits for h
 //
-// A bootstrapped row counts k times, copies of a row may count 256ths.
+// A bootstrapped row counts k times, copies of a row may count 256ths. Those of an open loss,
+// of which few rows may have much larger ones than all others, have an integer each, and all its
+// bits that the sum over all rows leaves.
 type packing struct {
 	shift        uint
 	gUnit, hUnit float64 // a gradient of 1 is gUnit, a curvature of 1 hUnit
@@ -178,11 +178,17 @@ type packing struct {
 const draw = 256
 
 // packing returns the packing for gradients of at most bound.
-func (p *problem) packing(bound float64) packing {
+func (p *problem) packing(g *ground, bound float64) packing {
 	switch {
 	case p.forest && p.classes > 0:
 		return packing{26, draw, draw, 1<<18 - 1}
-	case p.squared():
+	case p.open:
+		// A weight is rounded to at most twice as many units.
+		_, all := math.Frexp(p.weight / g.unit)
+		_, exp := math.Frexp(bound)
+		unit := math.Ldexp(1, min(38, 61-all)-exp)
+		return packing{32, unit, unit, 1<<16 - 1}
+	case p.flat:
 		_, exp := math.Frexp(bound)
 		return packing{26, math.Ldexp(1, 18-exp), draw, 1<<18 - 1}
 	}

@@ -28,7 +28,10 @@ func (d *driver) Encode(e *canon.E) error {
 	e.F64(d.bestLoss)
 	e.Bool(d.finished)
 	e.Bool(d.drop)
-	if d.phase == opGrow {
+	if d.phase == opRenew {
+		canon.Put(e, d.search)
+	}
+	if d.phase == opGrow || d.phase == opRenew && !d.search.Labels {
 		e.Int(d.round.First)
 		for _, t := range d.growers {
 			t.encode(e)
@@ -53,7 +56,10 @@ func (d *driver) UnmarshalBinary(state []byte) error {
 	d.trees = decodeTrees(r)
 	d.state = family.DecodeState(r)
 	d.best, d.bestAt, d.bestLoss, d.finished, d.drop = r.F64(), r.Int(), r.F64(), r.Bool(), r.Bool()
-	ok := r.OK() && d.phase <= opMeans && (d.phase == opSketch || d.phase == opMeans || d.g != nil && len(d.g.cols) == d.p.dense+len(d.p.codeSlots)) &&
+	if d.phase == opRenew {
+		d.search = canon.Get[search](r)
+	}
+	ok := r.OK() && d.phase <= opRenew && (d.phase == opSketch || d.phase == opMeans || d.g != nil && len(d.g.cols) == d.p.dense+len(d.p.codeSlots)) &&
 		(d.phase <= opBin || d.phase == opMeans || len(d.base) == d.p.outputs)
 	for i := range d.trees {
 		ok = ok && d.trees[i].uses(d.g.bins)
@@ -71,7 +77,7 @@ func (d *driver) UnmarshalBinary(state []byte) error {
 			r.Fail()
 		}
 	}
-	if d.phase == opGrow {
+	if d.phase == opGrow || d.phase == opRenew && !d.search.Labels {
 		if first := r.Int(); first != len(d.trees) {
 			r.Fail()
 		}
@@ -102,6 +108,9 @@ func (d *driver) UnmarshalBinary(state []byte) error {
 				}
 			}
 		}
+	}
+	if d.phase == opRenew && (!r.OK() || !d.search.resume(d)) {
+		r.Fail()
 	}
 	return r.Done("the state of a training of trees")
 }

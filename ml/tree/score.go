@@ -169,7 +169,7 @@ func (m *model) margins(b *block.Block) [][]float64 {
 func (m *model) Score(b *block.Block) *family.Scores {
 	z := m.margins(b)
 	if !m.forest || m.classes == 0 {
-		return link(z, b.Rows, m.classes)
+		return m.link(z, b.Rows, m.classes)
 	}
 	s := &family.Scores{Rows: b.Rows, Probs: z}
 	if m.classes == 2 {

@@ -90,7 +90,7 @@ type subtreeGrower struct {
 }
 
 func newGardener(p *problem, g *ground, s *searcher) *subtreeGrower {
-	return &subtreeGrower{adder: newAdder(p, g), s: s.alone(), pairs: []int64{}, task: task{fit: p.rowsFit(g, p.packing(1))}}
+	return &subtreeGrower{adder: newAdder(p, g), s: s.alone(), pairs: []int64{}, task: task{fit: p.rowsFit(g, p.packing(g, 1))}}
 }
 
 // grow returns the subtree grown below a node; the node itself is its number 0.

@@ -175,5 +175,5 @@ func (w *worker) Kept(r family.Rows) *family.Scores {
 	for o := range margins {
 		margins[o] = slices.Clone(k.scores[o*k.n:][:k.n])
 	}
-	return link(margins, k.n, w.p.classes)
+	return w.p.link(margins, k.n, w.p.classes)
 }
