@@ -8,6 +8,7 @@ import (
 	"github.com/multigres/multigres/go/common/parser/ast"
 
 	"github.com/tributarydb/tributary/planner/bind"
+	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/lex"
 	"github.com/tributarydb/tributary/sql/parse"
@@ -232,7 +233,21 @@ func (p *planner) parameterDefault(n ast.Node, t types.Type) (string, error) {
 			return "", pgerr.New(pgerr.DatatypeMismatch, "argument of DEFAULT must be type %s, not type %s", p.st.TypeName(t), p.st.TypeName(e.Type()))
 		}
 	}
-	return parse.Keep(n)
+	kept, err := parse.Keep(n)
+	if c, ok := e.(*expr.Const); ok && err == nil && c.Typ.OID == types.UnknownOID {
+		// As PostgreSQL prints it: a literal with its type.
+		name := types.TypeName(t.OID)
+		if x := p.st.EnumByOID(t.OID); x != nil {
+			name = lex.QuoteName(p.st.Schema(x.Schema).Name) + "." + lex.QuoteName(x.Name)
+			if x.ArrayOID == t.OID {
+				name += "[]"
+			}
+		}
+		if !t.OID.IsPolymorphic() {
+			kept += "::" + name
+		}
+	}
+	return kept, err
 }
 
 // result reads RETURNS and what the parameters say of the result.
@@ -440,6 +455,10 @@ func (p *planner) functionBody(f *catalog.Function, as *ast.DefElem, sql ast.Nod
 		f.Path = p.lasting()
 	}
 	if r, ok := sql.(*ast.ReturnStmt); ok {
+		switch r.ReturnVal.(type) {
+		case *ast.A_Expr, *ast.BoolExpr, *ast.NullTest, *ast.BooleanTest:
+			r.ReturnVal = ast.NewParenExpr(r.ReturnVal, -1) // as PostgreSQL prints it
+		}
 		kept, err := parse.Keep(r.ReturnVal)
 		f.Body, f.Returns = "SELECT "+kept, true
 		return err
