@@ -8,6 +8,7 @@ import (
 
 	"github.com/multigres/multigres/go/common/parser/ast"
 
+	"github.com/tributarydb/tributary/cluster/query"
 	"github.com/tributarydb/tributary/cluster/settings"
 	"github.com/tributarydb/tributary/cluster/txn"
 	"github.com/tributarydb/tributary/cluster/write"
@@ -42,7 +43,17 @@ func (s *Session) env(x *write.Statement, st *catalog.State, text *parse.Stateme
 		Setting:      func(name, value string) error { return settings.ForRole(name, value, super) },
 		ResetSetting: func(name string) error { return settings.Removable(name, super) },
 		Password:     s.Password,
+		CheckBodies:  on(x.Context.Host, "check_function_bodies"),
 	}
+}
+
+// on reports whether a setting of a session is on.
+func on(h query.Host, name string) bool {
+	if h == nil {
+		return true
+	}
+	v, ok := h.Setting(name)
+	return !ok || v == "on"
 }
 
 // Run carries out a statement that planner/ddl knows, over a view.

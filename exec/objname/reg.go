@@ -199,10 +199,7 @@ func RegIn(h function.Host, t types.OID, name string) (types.OID, error) {
 		}
 		return 0, pgerr.New(pgerr.UndefinedObject, "role \"%s\" does not exist", parts[0])
 	case types.RegprocOID:
-		list := fn.Lookup(parts[len(parts)-1])
-		if len(parts) > 1 && parts[0] != "pg_catalog" {
-			list = nil
-		}
+		list := Overloads(h, parts)
 		switch len(list) {
 		case 0:
 			if p, ok := h.(Procedures); ok && (len(parts) == 1 || parts[0] == "pg_catalog") {
@@ -303,11 +300,13 @@ func FindCallable(h function.Host, t types.OID, text string) (types.OID, error) 
 				continue
 			}
 			o, ok := types.ByName(a)
+			if !ok && a == `"any"` {
+				o, ok = types.AnyOID, true
+			}
 			if !ok {
-				if a == `"any"` {
-					o = types.AnyOID
-				} else {
-					return 0, pgerr.New(pgerr.UndefinedObject, "type \"%s\" does not exist", a)
+				var err error
+				if o, err = findType(h, a); err != nil {
+					return 0, err
 				}
 			}
 			oids = append(oids, o)
@@ -329,7 +328,7 @@ func FindCallable(h function.Host, t types.OID, text string) (types.OID, error) 
 		return 0, err
 	}
 next:
-	for _, f := range fn.Lookup(parts[len(parts)-1]) {
+	for _, f := range Overloads(h, parts) {
 		if len(f.Args) != len(oids) {
 			continue
 		}
@@ -350,7 +349,10 @@ next:
 
 // signature is a function's name as regprocedure prints it.
 // functionName is a function's name, with its schema where that is not always searched.
-func functionName(f *fn.Func) string {
+func functionName(h function.Host, f *fn.Func) string {
+	if f.User != nil {
+		return Qualified(h, f.User.Schema, f.Name, FunctionVisible(h, f.User))
+	}
 	if f.Schema == "pg_catalog" {
 		return lex.QuoteName(f.Name)
 	}
@@ -358,10 +360,14 @@ func functionName(f *fn.Func) string {
 }
 
 // argList is the types of arguments, in parentheses.
-func argList(of []types.OID) string {
+func argList(h function.Host, of []types.OID) string {
 	args := make([]string, len(of))
 	for i, a := range of {
-		args[i] = types.TypeName(a)
+		s, ok := TypeName(h, a, -1)
+		if !ok {
+			s = types.TypeName(a)
+		}
+		args[i] = s
 	}
 	return "(" + strings.Join(args, ",") + ")"
 }
@@ -431,19 +437,19 @@ func RegOut(h function.Host, t types.OID, oid types.OID) (string, bool) {
 			return lex.QuoteName(r.Name), true
 		}
 	case types.RegprocOID:
-		if f := fn.ByOID(oid); f != nil {
-			return functionName(f), true
+		if f := FunctionOf(h, oid); f != nil {
+			return functionName(h, f), true
 		}
 		if p, ok := h.(Procedures); ok {
 			return p.ProcedureName(oid)
 		}
 	case types.RegprocedureOID:
-		if f := fn.ByOID(oid); f != nil {
-			return functionName(f) + argList(f.Args), true
+		if f := FunctionOf(h, oid); f != nil {
+			return functionName(h, f) + argList(h, f.Args), true
 		}
 		if ps, ok := h.(Procedures); ok {
 			if name, ok := ps.ProcedureName(oid); ok {
-				return lex.QuoteName(name) + argList(ps.ProcedureArgs(oid)), true
+				return lex.QuoteName(name) + argList(h, ps.ProcedureArgs(oid)), true
 			}
 		}
 	case types.RegoperOID, types.RegoperatorOID:

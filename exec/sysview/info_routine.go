@@ -28,7 +28,7 @@ func infoRoutines(v *view, put put) error {
 			return err
 		}
 	}
-	return nil
+	return userRoutines(v, put)
 }
 
 func infoParameters(v *view, put put) error {
@@ -53,16 +53,23 @@ func infoParameters(v *view, put put) error {
 			}
 		}
 	}
-	return nil
+	return userParameters(v, put)
 }
 
-func infoRoutinePrivileges(v *view, put put) error { return v.routineGrants(put, "PUBLIC") }
+func infoRoutinePrivileges(v *view, put put) error {
+	if err := v.routineGrants(put, "PUBLIC"); err != nil {
+		return err
+	}
+	return userRoutineGrants(v, put, true)
+}
 
 func infoRoleRoutineGrants(v *view, put put) error {
-	if !v.owns(catalog.BootstrapRoleOID) {
-		return nil
+	if v.owns(catalog.BootstrapRoleOID) {
+		if err := v.routineGrants(put, v.roleName(catalog.BootstrapRoleOID)); err != nil {
+			return err
+		}
 	}
-	return v.routineGrants(put, v.roleName(catalog.BootstrapRoleOID))
+	return userRoutineGrants(v, put, false)
 }
 
 func (v *view) routineGrants(put put, grantee string) error {

@@ -163,7 +163,7 @@ func pgDepend(v *view, put put) error {
 				return err
 			}
 			for _, d := range r.DependsOn {
-				if err := put(classRewrite, rule, 0, classClass, d.OID, d.Column, "n"); err != nil {
+				if err := put(classRewrite, rule, 0, v.classOf(d.OID), d.OID, d.Column, "n"); err != nil {
 					return err
 				}
 			}
@@ -177,6 +177,9 @@ func pgDepend(v *view, put put) error {
 				}
 			}
 		}
+	}
+	if err := userDepends(v, put); err != nil {
+		return err
 	}
 	return extensionMembers(put)
 }
@@ -209,6 +212,11 @@ func pgDescription(v *view, put put) error {
 	}
 	for _, t := range v.st.Enums() {
 		if err := say(classType, t.OID, 0); err != nil {
+			return err
+		}
+	}
+	for _, f := range v.st.Functions() {
+		if err := say(classProc, f.OID, 0); err != nil {
 			return err
 		}
 	}

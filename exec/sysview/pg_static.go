@@ -60,7 +60,8 @@ func pgLanguage(_ *view, put put) error {
 		name      string
 		trusted   bool
 		validator string
-	}{{internalLanguage, "internal", false, "fmgr_internal_validator"}, {13, "c", false, "fmgr_c_validator"}, {14, "sql", true, "fmgr_sql_validator"}} {
+	}{{internalLanguage, "internal", false, "fmgr_internal_validator"}, {13, "c", false, "fmgr_c_validator"}, {sqlLanguage, "sql", true, "fmgr_sql_validator"},
+		{starlarkLanguage, "starlark", true, "fmgr_internal_validator"}} {
 		if err := put(l.oid, l.name, catalog.BootstrapRoleOID, false, l.trusted, 0, 0, procedures().oid(l.validator), nil); err != nil {
 			return err
 		}

@@ -183,7 +183,7 @@ func pgProc(v *view, put put) error {
 			return err
 		}
 	}
-	return nil
+	return userProcs(v, put)
 }
 
 func pgAggregate(_ *view, put put) error {

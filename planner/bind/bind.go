@@ -22,7 +22,7 @@ type (
 
 func newBinder(s *Session) *scope.Binder {
 	return scope.NewBinder(s, scope.Nested{Subquery: query.Subquery, RowSubquery: query.RowSubquery, Predict: model.Predict,
-		ModelTable: model.Table, ModelView: model.View, DML: bindDML})
+		ModelTable: model.Table, ModelView: model.View, DML: bindDML, Function: query.Function})
 }
 
 // Query binds a statement that returns rows: SELECT, VALUES, TABLE, WITH. For SELECT INTO it

@@ -84,7 +84,16 @@ func scalar(b *scope.Binder, n ast.Node, over *catalog.Relation, kind ScalarKind
 	}
 	if kind == ForGenerated || kind == ForIndex || kind == ForPredicate {
 		bad := false
-		expr.Walk(e, func(x expr.Expr) bool {
+		var look func(x expr.Expr) bool
+		look = func(x expr.Expr) bool {
+			// What a function declares of its body is believed. PostgreSQL looks through functions only in indexes.
+			if pr, ok := b.Stmt.Promised[x]; ok && (pr.Func.Vol == fn.Immutable || kind == ForGenerated) {
+				bad = bad || pr.Func.Vol != fn.Immutable
+				for _, a := range pr.Args {
+					expr.Walk(a, look)
+				}
+				return false
+			}
 			switch x := x.(type) {
 			case *expr.Call:
 				if x.Fn.Name == "textanycat" || x.Fn.Name == "anytextcat" {
@@ -99,7 +108,8 @@ func scalar(b *scope.Binder, n ast.Node, over *catalog.Relation, kind ScalarKind
 				bad = bad || fn.CastVolatility(x.Arg.Type().OID, x.Typ.OID) != fn.Immutable
 			}
 			return true
-		})
+		}
+		expr.Walk(e, look)
 		if bad && kind == ForGenerated {
 			return nil, nil, pgerr.New(pgerr.InvalidObjectDefinition, "generation expression is not immutable")
 		}

@@ -86,6 +86,12 @@ func (p *planner) comment(n *ast.CommentStmt) error {
 			return err
 		}
 		return put(catalog.Dep{OID: m.OID})
+	case ast.OBJECT_FUNCTION, ast.OBJECT_ROUTINE, ast.OBJECT_AGGREGATE:
+		f, err := p.changedFunction(n.Object, n.Objtype == ast.OBJECT_AGGREGATE)
+		if err != nil {
+			return err
+		}
+		return put(catalog.Dep{OID: f.OID})
 	case ast.OBJECT_TYPE:
 		e, err := p.ownedEnum(n.Object)
 		if err != nil {

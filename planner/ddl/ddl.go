@@ -32,6 +32,10 @@ type Env struct {
 	ResetSetting func(name string) error
 	// Password makes the verifier of a password, which may already be one.
 	Password func(plain string) (string, error)
+	// CheckBodies says that the bodies of SQL functions are bound when they are made; CheckBody checks those in
+	// other languages.
+	CheckBodies bool
+	CheckBody   func(*catalog.Function) error
 }
 
 // Result is what a statement does.
@@ -159,7 +163,9 @@ func (p *planner) statement(n ast.Stmt) error {
 	case *ast.CreateExtensionStmt:
 		return p.createExtension(n)
 	case *ast.CreateFunctionStmt:
-		return pgerr.Unsupported("CREATE FUNCTION is not supported")
+		return p.createFunction(n)
+	case *ast.AlterFunctionStmt:
+		return p.alterFunction(n)
 	case *ast.CreateTriggerStmt:
 		return pgerr.Unsupported("triggers are not supported")
 	case *ast.CreatedbStmt:

@@ -28,6 +28,9 @@ func (p *planner) drop(n *ast.DropStmt) error {
 	case ast.OBJECT_TYPE:
 		p.res.Tag = "DROP TYPE"
 		return p.dropTypes(n, cascade)
+	case ast.OBJECT_FUNCTION, ast.OBJECT_AGGREGATE, ast.OBJECT_ROUTINE:
+		p.res.Tag = "DROP " + strings.ToUpper(fmt.Sprint(n.RemoveType))
+		return p.dropFunctions(n, cascade)
 	}
 	kind, ok := want[n.RemoveType]
 	if !ok {
@@ -172,6 +175,26 @@ func (p *planner) dropRelations(roots []*catalog.Relation, cascade bool) error {
 				visit(x)
 			}
 		}
+	}
+	var callers []*catalog.Function
+	for _, f := range p.st.Functions() {
+		for _, r := range order {
+			if slices.ContainsFunc(f.DependsOn, func(d catalog.Dep) bool { return d.OID == r.OID }) {
+				if !cascade {
+					return dependent(p.described(roots[0]), "function "+p.signature(f)+" depends on "+p.described(r))
+				}
+				cascaded, callers = append(cascaded, "function "+p.signature(f)), append(callers, f)
+				break
+			}
+		}
+	}
+	if len(callers) > 0 {
+		more, err := p.removeFunctions(callers, "", true)
+		if err != nil {
+			return err
+		}
+		cascaded = append(cascaded, more...)
+		order = slices.DeleteFunc(order, func(r *catalog.Relation) bool { return p.st.RelationByOID(r.OID) == nil })
 	}
 	var freed []reference
 	for _, r := range order {
@@ -331,6 +354,12 @@ func (p *planner) dropSchemas(n *ast.DropStmt, cascade bool) error {
 				listed = append(listed, "type "+p.nameOfType(e))
 			}
 		}
+		var funcs []*catalog.Function
+		for _, f := range p.st.Functions() {
+			if f.Schema == sc.OID {
+				funcs, listed = append(funcs, f), append(listed, "function "+p.signature(f))
+			}
+		}
 		if len(listed) > 0 && !cascade {
 			return dependent("schema "+name, listed[0]+" depends on schema "+name)
 		}
@@ -346,6 +375,12 @@ func (p *planner) dropSchemas(n *ast.DropStmt, cascade bool) error {
 				return err
 			}
 		}
+		funcs = slices.DeleteFunc(funcs, func(f *catalog.Function) bool { return p.st.Function(f.OID) == nil })
+		gone, err := p.removeFunctions(funcs, "", true)
+		if err != nil {
+			return err
+		}
+		listed = append(listed, gone...)
 		for _, e := range p.st.Enums() {
 			if e.Schema == sc.OID {
 				gone, err := p.dropUses(e, true)

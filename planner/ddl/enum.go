@@ -172,6 +172,21 @@ func (p *planner) dropTypes(n *ast.DropStmt, cascade bool) error {
 // dropUses drops the columns of a type, and then the views that still have one, and describes them.
 func (p *planner) dropUses(e *catalog.EnumType, cascade bool) (gone []string, err error) {
 	was := len(p.res.Notices)
+	var callers []*catalog.Function
+	for _, f := range p.st.Functions() {
+		if slices.ContainsFunc(f.DependsOn, func(d catalog.Dep) bool { return d.OID == e.OID }) {
+			desc := "function " + p.signature(f)
+			if !cascade {
+				return nil, dependent("type "+p.nameOfType(e), desc+" depends on type "+p.nameOfType(e))
+			}
+			gone, callers = append(gone, desc), append(callers, f)
+		}
+	}
+	more, err := p.removeFunctions(callers, "", true)
+	if err != nil {
+		return nil, err
+	}
+	gone = append(gone, more...)
 	for _, tables := range []bool{true, false} {
 		for _, r := range p.st.Relations() {
 			for r = p.st.RelationByOID(r.OID); r != nil && (r.Kind == catalog.KindTable) == tables; r = p.st.RelationByOID(r.OID) {

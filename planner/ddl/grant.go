@@ -65,6 +65,8 @@ func (p *planner) grant(n *ast.GrantStmt) error {
 		class = catalog.ClassType
 	case parse.ObjectModel:
 		class = catalog.ClassModel
+	case ast.OBJECT_FUNCTION, ast.OBJECT_ROUTINE:
+		class = catalog.ClassFunction
 	default:
 		return pgerr.Unsupported("GRANT on this kind of object is not supported")
 	}
@@ -80,6 +82,21 @@ func (p *planner) grant(n *ast.GrantStmt) error {
 		}
 		for _, r := range rels {
 			if err := g.relation(p.st.RelationByOID(r.OID), class); err != nil {
+				return err
+			}
+		}
+		return nil
+	case catalog.ClassFunction:
+		list, err := p.grantFunctions(n)
+		if err != nil {
+			return err
+		}
+		for _, f := range list {
+			up := *p.st.Function(f.OID)
+			if up.ACL, err = g.change(up.Object(), g.privs, g.all, f.Name); err == nil {
+				err = p.add(&catalog.PutFunction{Function: &up})
+			}
+			if err != nil {
 				return err
 			}
 		}

@@ -12,6 +12,9 @@ import (
 )
 
 func (p *planner) rename(n *ast.RenameStmt) error {
+	if yes, aggregate := isFunction(n.RenameType); yes {
+		return p.renameFunction(n, aggregate)
+	}
 	switch n.RenameType {
 	case ast.OBJECT_SCHEMA:
 		p.res.Tag = "ALTER SCHEMA"
@@ -250,6 +253,9 @@ func notOfKind(rel *catalog.Relation, is catalog.RelKind) error {
 }
 
 func (p *planner) setSchema(n *ast.AlterObjectSchemaStmt) error {
+	if yes, aggregate := isFunction(n.ObjectType); yes {
+		return p.schemaOfFunction(n, aggregate)
+	}
 	if n.Relation == nil {
 		return pgerr.Unsupported("SET SCHEMA is supported for tables, views and sequences only")
 	}
@@ -287,6 +293,9 @@ func (p *planner) setOwner(n *ast.AlterOwnerStmt) error {
 	oid, err := p.roleSpec(n.Newowner)
 	if err != nil {
 		return err
+	}
+	if yes, aggregate := isFunction(n.ObjectType); yes {
+		return p.ownerOfFunction(n, oid, aggregate)
 	}
 	switch n.ObjectType {
 	case ast.OBJECT_SCHEMA:

@@ -45,6 +45,9 @@ func (p *planner) heldBy(role types.OID) (out []string) {
 	for _, e := range p.st.Enums() {
 		note(e.Object(), "type "+e.Name)
 	}
+	for _, f := range p.st.Functions() {
+		note(f.Object(), "function "+p.signature(f))
+	}
 	for _, d := range p.st.DefaultGrants() {
 		what := "default privileges on new " + classNames[d.Key.Class] + "s belonging to role " + p.st.Role(d.Key.Role).Name
 		if sc := p.st.Schema(d.Key.Schema); sc != nil {
@@ -115,6 +118,13 @@ func (p *planner) reassignOwned(n *ast.ReassignOwnedStmt) error {
 			up := *e
 			up.ACL, up.Owner = e.Object().Reown(to), to
 			changes = append(changes, &catalog.PutEnum{Enum: &up})
+		}
+	}
+	for _, f := range p.st.Functions() {
+		if from[f.Owner] {
+			up := *f
+			up.ACL, up.Owner = f.Object().Reown(to), to
+			changes = append(changes, &catalog.PutFunction{Function: &up})
 		}
 	}
 	return p.add(changes...)

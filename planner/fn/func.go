@@ -1,6 +1,9 @@
 package fn
 
-import "github.com/tributarydb/tributary/sql/types"
+import (
+	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/types"
+)
 
 // Kind is the kind of a function.
 type Kind uint8
@@ -62,6 +65,8 @@ type Func struct {
 	// (already coerced to Args). With a nil Bind numerics are variable and polymorphic types follow
 	// from the arguments.
 	Bind func(args []types.Type) (physical []types.Type, ret types.Type)
+	// User is the descriptor of a user's function; nil for those of the tables.
+	User *catalog.Function
 }
 
 // Operator is a row of pg_operator.

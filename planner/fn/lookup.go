@@ -52,10 +52,16 @@ func init() {
 		if f == nil {
 			return dst
 		}
+		if f.User != nil {
+			return appendUser(dst, f)
+		}
 		return append(dst, f.ID...)
 	}, func(b []byte) (*Func, error) {
 		if len(b) == 0 {
 			return nil, nil
+		}
+		if b[0] == userMark {
+			return readUser(b)
 		}
 		f := ByID(string(b))
 		if f == nil {

@@ -40,6 +40,12 @@ func Authorize(st *catalog.State, role types.OID, uses []TableUse) error {
 			}
 			continue
 		}
+		if f := st.Function(u.OID); f != nil {
+			if !st.May(as, f.Object(), u.Priv) {
+				return pgerr.New(pgerr.InsufficientPrivilege, "permission denied for %s %s", f.Kind(), f.Name)
+			}
+			continue
+		}
 		r := st.RelationByOID(u.OID)
 		if r == nil {
 			return pgerr.New(pgerr.UndefinedTable, "relation with OID %d does not exist", u.OID)

@@ -55,6 +55,7 @@ type edit struct {
 	out     Outcome
 
 	put            []*Relation // whose dependencies finish checks
+	putFunctions   []*Function // the same
 	dropped        []types.OID
 	droppedSchemas []*Schema
 	manifests      map[types.OID]*manifestEdit
@@ -81,6 +82,8 @@ const (
 	mapRemoved
 	mapDefaults
 	mapStatistics
+	mapFunctions
+	mapFunctionNames
 )
 
 // writable copies a map of the base before its first change.
@@ -119,10 +122,16 @@ func (e *edit) finish() error {
 		if e.s.schemas[r.Schema] == nil {
 			return pgerr.New(pgerr.InvalidSchemaName, "schema with OID %d does not exist", r.Schema)
 		}
-		for _, d := range r.DependsOn {
-			if d.OID >= types.FirstUserOID && !e.exists(d.OID) {
-				return conflict("delete").WithDetail("An object that %q depends on is gone.", r.Name)
-			}
+		if err := e.dependenciesOf(r.Name, r.DependsOn); err != nil {
+			return err
+		}
+	}
+	for _, f := range e.putFunctions {
+		if e.s.functions[f.OID] != f {
+			continue
+		}
+		if err := e.dependenciesOf(f.Name, f.DependsOn); err != nil {
+			return err
 		}
 	}
 	if err := e.checkDropped(); err != nil {
@@ -138,8 +147,18 @@ func (e *edit) finish() error {
 	return nil
 }
 
+// dependenciesOf fails if something that an object depends on is gone.
+func (e *edit) dependenciesOf(name string, on []Dep) error {
+	for _, d := range on {
+		if d.OID >= types.FirstUserOID && !e.exists(d.OID) {
+			return conflict("delete").WithDetail("An object that %q depends on is gone.", name)
+		}
+	}
+	return nil
+}
+
 func (e *edit) exists(oid types.OID) bool {
-	return e.s.relations[oid] != nil || e.s.models[oid] != nil || e.s.EnumByOID(oid) != nil || e.s.schemas[oid] != nil || e.s.roles[oid] != nil
+	return e.s.functions[oid] != nil || e.s.relations[oid] != nil || e.s.models[oid] != nil || e.s.EnumByOID(oid) != nil || e.s.schemas[oid] != nil || e.s.roles[oid] != nil
 }
 
 // checkDropped refuses to drop an object on which a relation depends: the gateway that drops it may not know
@@ -152,17 +171,24 @@ func (e *edit) checkDropped() error {
 	for _, oid := range e.dropped {
 		gone[oid] = !e.exists(oid)
 	}
-	var first *Relation
-	for _, r := range e.s.relations {
-		for _, d := range r.DependsOn {
-			if gone[d.OID] && (first == nil || r.OID < first.OID) {
-				first = r
+	var first types.OID
+	var name string
+	dependent := func(oid types.OID, of string, on []Dep) {
+		for _, d := range on {
+			if gone[d.OID] && (first == 0 || oid < first) {
+				first, name = oid, of
 			}
 		}
 	}
-	if first != nil {
+	for _, r := range e.s.relations {
+		dependent(r.OID, r.Name, r.DependsOn)
+	}
+	for _, f := range e.s.functions {
+		dependent(f.OID, f.Name, f.DependsOn)
+	}
+	if first != 0 {
 		return pgerr.New(pgerr.DependentObjectsStillExist, "cannot drop desired object(s) because other objects depend on them").
-			WithDetail("%s depends on a dropped object.", first.Name).
+			WithDetail("%s depends on a dropped object.", name).
 			WithHint("Use DROP ... CASCADE to drop the dependent objects too.")
 	}
 	return nil
@@ -180,6 +206,11 @@ func (e *edit) schemaInUse(oid types.OID) bool {
 		}
 	}
 	for n := range e.s.modelName {
+		if n.Schema == oid {
+			return true
+		}
+	}
+	for n := range e.s.functionNames {
 		if n.Schema == oid {
 			return true
 		}

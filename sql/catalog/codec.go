@@ -17,6 +17,7 @@ var kinds = []Change{
 	&PutSetting{}, &PutComment{}, &SetSequence{}, &AdvanceSequence{}, &AllocOIDs{}, &AppendSegments{}, &ReplaceSegments{},
 	&SetDeleted{}, &Truncate{}, &SetNodes{}, &UniqueKeys{}, &Guard{}, &DeleteRows{}, &SetModelNodes{}, &SetJobNodes{}, &TakeJob{}, &EndJob{}, &SetCluster{},
 	&PutDatabase{}, &PutDefaultGrants{}, &DrainNode{}, &LockRows{}, &AskNode{}, &ReturnSequence{}, &ChangeModel{}, &PutStatistics{},
+	&PutFunction{}, &DropFunction{},
 }
 
 func init() { codec.Union(kinds...) }
@@ -79,6 +80,7 @@ type image struct {
 	Defaults  []DefaultGrants
 	// Statistics are those of ANALYZE.
 	Statistics []*Statistics
+	Functions  []*Function
 }
 
 type imageSeq struct {
@@ -111,7 +113,7 @@ const stateFormat = 1
 func (s *State) MarshalBinary() ([]byte, error) {
 	im := image{Version: s.version, NextOID: s.nextOID, Schemas: sorted(s.schemas), Relations: sorted(s.relations), Enums: sorted(s.types),
 		Roles: sorted(s.roles), Models: sorted(s.models), Jobs: sorted(s.jobs), Nodes: sorted(s.nodes), Manifests: sorted(s.manifests),
-		Settings: s.settings, Cluster: s.cluster, Removed: slices.Sorted(maps.Keys(s.removed)), Database: s.database, Defaults: s.DefaultGrants(), Statistics: sorted(s.statistics)}
+		Settings: s.settings, Cluster: s.cluster, Removed: slices.Sorted(maps.Keys(s.removed)), Database: s.database, Defaults: s.DefaultGrants(), Statistics: sorted(s.statistics), Functions: sorted(s.functions)}
 	for _, oid := range slices.Sorted(maps.Keys(s.sequences)) {
 		im.Sequences = append(im.Sequences, imageSeq{oid, s.sequences[oid]})
 	}
@@ -183,6 +185,14 @@ func UnmarshalState(b []byte) (*State, error) {
 			s.statistics = map[types.OID]*Statistics{}
 		}
 		s.statistics[x.Table] = x
+	}
+	for _, x := range im.Functions {
+		if s.functions == nil {
+			s.functions, s.functionNames = map[types.OID]*Function{}, map[QName][]types.OID{}
+		}
+		s.functions[x.OID] = x
+		key := QName{x.Schema, x.Name}
+		s.functionNames[key] = append(s.functionNames[key], x.OID)
 	}
 	for _, x := range im.Sequences {
 		s.sequences[x.OID] = x.Value

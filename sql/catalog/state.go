@@ -33,6 +33,9 @@ type State struct {
 	unique    map[types.OID]*keyLog // by constraint
 	// statistics are by table.
 	statistics map[types.OID]*Statistics
+	// functions are a user's functions; an overloaded name has several.
+	functions     map[types.OID]*Function
+	functionNames map[QName][]types.OID
 
 	definitions *Definitions
 }

@@ -132,7 +132,7 @@ func addVisible(t function.Table) {
 		}
 		return false, nil
 	}))
-	for _, f := range []string{"function", "operator", "opclass", "opfamily", "collation", "conversion", "ts_config", "ts_dict", "ts_parser", "ts_template"} {
+	for _, f := range []string{"operator", "opclass", "opfamily", "collation", "conversion", "ts_config", "ts_dict", "ts_parser", "ts_template"} {
 		t.Put("pg_"+f+"_is_visible(oid)", fixedAnswer(true))
 	}
 	t.Put("pg_statistics_obj_is_visible(oid)", fixedAnswer(nil))
@@ -231,8 +231,8 @@ func addDefinitions(t function.Table) {
 	})
 	t.Puts(view, "pg_get_viewdef(text)", "pg_get_viewdef(oid)", "pg_get_viewdef(text,bool)", "pg_get_viewdef(oid,bool)", "pg_get_viewdef(oid,int4)")
 	none := fixedAnswer(nil)
-	t.Puts(none, "pg_get_function_arg_default(oid,int4)", "pg_get_function_sqlbody(oid)", "pg_get_functiondef(oid)",
-		"pg_get_partition_constraintdef(oid)", "pg_get_partkeydef(oid)", "pg_get_replica_identity_index(regclass)", "pg_get_ruledef(oid)",
+	addFunctions(t)
+	t.Puts(none, "pg_get_partition_constraintdef(oid)", "pg_get_partkeydef(oid)", "pg_get_replica_identity_index(regclass)", "pg_get_ruledef(oid)",
 		"pg_get_ruledef(oid,bool)", "pg_get_statisticsobjdef_columns(oid)", "pg_get_statisticsobjdef_expressions(oid)",
 		"pg_get_triggerdef(oid)", "pg_get_triggerdef(oid,bool)", "pg_partition_root(regclass)")
 	t.Puts(function.Always(function.Loose(functionArguments)), "pg_get_function_arguments(oid)", "pg_get_function_identity_arguments(oid)")

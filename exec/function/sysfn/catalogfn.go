@@ -14,6 +14,9 @@ import (
 )
 
 func functionArguments(c *function.Call, a []types.Datum) (types.Datum, error) {
+	if u := userFunction(c, a[0]); u != nil {
+		return Arguments(c.Env.Host, u, c.Fn.Name == "pg_get_function_arguments"), nil
+	}
 	f := fn.ByOID(types.OID(a[0].(int64)))
 	if f == nil {
 		return nil, nil
@@ -38,7 +41,18 @@ func functionArguments(c *function.Call, a []types.Datum) (types.Datum, error) {
 	return strings.Join(parts, ", "), nil
 }
 
-func functionResult(_ *function.Call, a []types.Datum) (types.Datum, error) {
+// userFunction is the user's function of an OID; nil if it is of none.
+func userFunction(c *function.Call, oid types.Datum) *catalog.Function {
+	if c.Env.Host == nil {
+		return nil
+	}
+	return c.Env.Host.Catalog().Function(types.OID(oid.(int64)))
+}
+
+func functionResult(c *function.Call, a []types.Datum) (types.Datum, error) {
+	if u := userFunction(c, a[0]); u != nil {
+		return Result(c.Env.Host, u), nil
+	}
 	f := fn.ByOID(types.OID(a[0].(int64)))
 	if f == nil {
 		return nil, nil

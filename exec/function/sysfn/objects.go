@@ -121,16 +121,20 @@ func findObject(h function.Host, class, oid types.OID, sub int64) (*object, erro
 		o.names = []string{o.identity}
 		return o, nil
 	case classProc:
-		f := fn.ByOID(oid)
+		f := objname.FunctionOf(h, oid)
 		if f == nil {
 			return nil, nil
+		}
+		space := f.Schema
+		if f.User != nil {
+			space = st.Schema(f.User.Schema).Name
 		}
 		kind := "function"
 		if f.Kind == fn.Aggregate {
 			kind = "aggregate"
 		}
 		short, _ := objname.RegOut(h, types.RegprocedureOID, oid)
-		o := &object{kind: kind, schema: f.Schema, names: []string{f.Schema, f.Name}, described: kind + " " + short}
+		o := &object{kind: kind, schema: space, names: []string{space, f.Name}, described: kind + " " + short}
 		list := ""
 		for i, a := range f.Args {
 			name := types.TypeName(a)
@@ -142,7 +146,7 @@ func findObject(h function.Host, class, oid types.OID, sub int64) (*object, erro
 			}
 			list += name
 		}
-		o.identity = f.Schema + "." + lex.QuoteName(f.Name) + "(" + list + ")"
+		o.identity = space + "." + lex.QuoteName(f.Name) + "(" + list + ")"
 		return o, nil
 	case classDatabase:
 		return &object{kind: "database", name: h.Session().Database, identity: lex.QuoteName(h.Session().Database), names: []string{h.Session().Database},

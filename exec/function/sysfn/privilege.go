@@ -202,10 +202,19 @@ func hasPrivilege(h function.Host, role types.OID, kind string, obj []types.Datu
 	case "tablespace":
 		return some("C", func(byte) bool { return st.Super(role) }, func(byte) bool { return st.Super(role) })
 	case "function":
-		if name, ok := obj[0].(string); ok {
-			if _, err := objname.FindCallable(h, types.RegprocedureOID, name); err != nil {
+		oid, name := types.OID(0), ""
+		switch x := obj[0].(type) {
+		case string:
+			name = x
+			var err error
+			if oid, err = objname.FindCallable(h, types.RegprocedureOID, name); err != nil {
 				return nil, err
 			}
+		case int64:
+			oid = types.OID(x)
+		}
+		if u := st.Function(oid); u != nil {
+			return on(u.Object())
 		}
 		return on(catalog.Object{Class: catalog.ClassFunction, Owner: catalog.BootstrapRoleOID})
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/fn"
 	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -104,6 +105,10 @@ func bindFunc(sc *scope.Scope, n ast.Node, defs []ast.Node) (*tableFunc, error) 
 	set := false
 	for _, o := range fn.Lookup(name) {
 		set = set || o.Kind == fn.SetReturning
+	}
+	schema, _ := typing.Qualified(fc.Funcname)
+	for _, u := range b.UserFunctions(schema, name) {
+		set = set || u.Set && u.Language != catalog.LanguageSQL
 	}
 	if set {
 		inv, err := sc.Invocation(fc, scope.Place{Name: "functions in FROM"})
@@ -299,6 +304,9 @@ func relationFunc(sc *scope.Scope, n *ast.RangeFunction, fc *ast.FuncCall) (scop
 		if it, ok, err := aboutQuery(sc, name, n, fc); ok || err != nil {
 			return it, ok, err
 		}
+	}
+	if it, ok, err := rangeUser(sc, n, fc, schema, name); ok || err != nil {
+		return it, ok, err
 	}
 	if schema != "" || b.Session.Sources == nil || len(fn.Lookup(name)) > 0 {
 		return scope.FromItem{}, false, nil

@@ -7,7 +7,9 @@ import (
 
 	"github.com/tributarydb/tributary/planner/bind/typing"
 	"github.com/tributarydb/tributary/planner/expr"
+	"github.com/tributarydb/tributary/planner/fn"
 	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/parse"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -62,7 +64,13 @@ type Binder struct {
 	Named map[*ast.RangeVar]types.OID
 	// As is the role whose privileges count for what the text reads: the view's owner; 0 is the role
 	// that runs the statement.
-	As    types.OID
+	As types.OID
+	// Runs is the role that calls functions: the owner of a SECURITY DEFINER function for what its text
+	// does; 0 is the role that runs the statement, also in the text of a view.
+	Runs types.OID
+	// In is the function whose text it is, and Args are its arguments.
+	In    *catalog.Function
+	Args  []expr.Expr
 	Depth int     // of views within views
 	over  *Binder // the text that reads this one's view; nil for the statement's
 	// Rows says that the text may name ctid or xmin, so scans have them.
@@ -80,6 +88,8 @@ type Nested struct {
 	ModelTable func(sc *Scope, name string, n *ast.RangeFunction, fc *ast.FuncCall) (item FromItem, ok bool, err error)
 	ModelView  func(sc *Scope, name string, args []ast.Node) (string, []types.Datum, error)
 	DML        func(sc *Scope, n ast.Stmt) (*plan.DML, error)
+	// Function binds the body of a function in place of a call.
+	Function func(sc *Scope, f *fn.Func, args []expr.Expr, ret types.Type, p Place) (expr.Expr, error)
 }
 
 // Statement is shared by all binders of a statement.
@@ -97,6 +107,15 @@ type Statement struct {
 	Except int                // how many right sides of EXCEPT binding is in
 	Outer  int                // how many outer joins' nullable sides binding is in
 	closed map[plan.Node]bool // see Close
+	// Promised are the bodies of functions that were put in place of calls, with the functions and the calls'
+	// arguments.
+	Promised map[expr.Expr]Promise
+}
+
+// Promise is what a function declares of its body, and the arguments, of which it declares nothing.
+type Promise struct {
+	Func *fn.Func
+	Args []expr.Expr
 }
 
 // NewBinder makes the binder of a statement's text.

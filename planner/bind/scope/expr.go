@@ -72,6 +72,9 @@ func (sc *Scope) value(n ast.Node, p Place) (expr.Expr, error) {
 	case *ast.String: // the field of EXTRACT
 		return &expr.Const{Val: n.SVal, Typ: types.Text}, nil
 	case *ast.ParamRef:
+		if b.In != nil {
+			return b.argument(n.Number)
+		}
 		return b.Param(n.Number)
 	case *ast.A_Expr:
 		return sc.aExpr(n, p)
@@ -139,6 +142,9 @@ func (sc *Scope) value(n ast.Node, p Place) (expr.Expr, error) {
 	case *ast.CollateClause:
 		return sc.collate(n, p)
 	case *ast.SQLValueFunction:
+		if r := b.State.Role(b.Runs); r != nil && (n.Op == ast.SVFOP_CURRENT_USER || n.Op == ast.SVFOP_CURRENT_ROLE || n.Op == ast.SVFOP_USER) {
+			return &expr.Const{Val: r.Name, Typ: types.Type{OID: types.NameOID, Mod: -1}}, nil
+		}
 		return b.ValueFunction(n)
 	case *ast.GroupingFunc:
 		return sc.grouping(n, p)
@@ -154,6 +160,14 @@ func (sc *Scope) value(n ast.Node, p Place) (expr.Expr, error) {
 		return nil, pgerr.Internal("an expression is missing")
 	}
 	return nil, pgerr.Unsupported("this expression is not supported: %s", n.SqlString())
+}
+
+// argument is $N in the text of a function.
+func (b *Binder) argument(n int) (expr.Expr, error) {
+	if n < 1 || n > len(b.Args) {
+		return nil, pgerr.New(pgerr.UndefinedParameter, "there is no parameter $%d", n)
+	}
+	return b.Args[n-1], nil
 }
 
 // within returns p inside a construct that evaluates its parts conditionally.

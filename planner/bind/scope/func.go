@@ -7,6 +7,7 @@ import (
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/fn"
 	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -43,6 +44,9 @@ func (sc *Scope) funcCall(n *ast.FuncCall, p Place) (expr.Expr, error) {
 		return b.Coerce(inv.Args[0], typing.Physical(t), fn.ExplicitCast, typing.Position{})
 	}
 	f := c.Func
+	if f.User != nil {
+		b.Note(f.OID, 0, 'X', b.Runs, false)
+	}
 	if f.Kind != fn.Aggregate && f.Kind != fn.Window {
 		if err := PlainCall(n, f, inv.Pos); err != nil {
 			return nil, err
@@ -55,8 +59,14 @@ func (sc *Scope) funcCall(n *ast.FuncCall, p Place) (expr.Expr, error) {
 	if err != nil {
 		return nil, err
 	}
+	if f.User != nil {
+		ret = b.Result(ret)
+	}
 	if t := b.Trace(); t != nil {
 		t.Calls[n] = &expr.Call{Fn: f, Args: args, Typ: ret}
+	}
+	if f.User != nil && f.User.Language == catalog.LanguageSQL {
+		return b.Stmt.Nested.Function(sc, f, args, ret, p)
 	}
 	switch f.Kind {
 	case fn.Aggregate:
@@ -112,6 +122,9 @@ func PlainCall(n *ast.FuncCall, f *fn.Func, pos typing.Position) error {
 func (sc *Scope) Invocation(n *ast.FuncCall, p Place) (*typing.Invocation, error) {
 	schema, name := typing.Qualified(n.Funcname)
 	inv := &typing.Invocation{Schema: schema, Name: name, Variadic: n.FuncVariadic, Pos: sc.Binder.SpotFunc(name)}
+	inv.Default = func(text string) (expr.Expr, error) {
+		return sc.Binder.TextExpr(text, &Scope{Binder: sc.Binder, Level: sc.Level}, Place{Name: "DEFAULT expressions"})
+	}
 	for _, a := range typing.Items(n.Args) {
 		arg := ""
 		if na, ok := a.(*ast.NamedArgExpr); ok {
@@ -134,7 +147,7 @@ func (sc *Scope) Invocation(n *ast.FuncCall, p Place) (*typing.Invocation, error
 		}
 		inv.Args, inv.Names = append(inv.Args, e), append(inv.Names, arg)
 	}
-	if len(inv.Args) > 100 && !variadicName(name) {
+	if len(inv.Args) > 100 && !variadicName(name) && len(sc.Binder.UserFunctions(schema, name)) == 0 {
 		return nil, pgerr.New(pgerr.TooManyArguments, "cannot pass more than 100 arguments to a function").At(inv.Pos.At())
 	}
 	return inv, nil

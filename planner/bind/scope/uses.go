@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/types"
@@ -63,12 +64,39 @@ func (st *Statement) Tables() []plan.TableUse {
 // privileges are checked for the view's owner, or with security_invoker for the role that runs the
 // statement, however deep the views are nested.
 func (b *Binder) OfView(v *catalog.Relation) *Binder {
-	in := &Binder{Resolver: b.Resolver, Session: b.Session, Stmt: b.Stmt, Depth: b.Depth + 1, As: v.Owner, over: b, Rows: mayNameRows(v.Query)}
+	in := &Binder{Resolver: b.Resolver, Session: b.Session, Stmt: b.Stmt, Depth: b.Depth + 1, As: v.Owner, over: b, Rows: mayNameRows(v.Query), Runs: b.Runs}
 	in.Path, in.Text, in.View, in.Plain = v.SearchPath, nil, v, false
 	if v.SecurityInvoker() {
-		in.As = 0
+		in.As = b.Runs
 	}
 	return in
+}
+
+// OfFunction returns the binder of a function's text for a call with these arguments. Names are looked up on
+// the path of the function, or else of the session that runs the statement; privileges are those of the
+// caller, or with SECURITY DEFINER of the owner.
+func (b *Binder) OfFunction(f *catalog.Function, args []expr.Expr) *Binder {
+	in := &Binder{Resolver: b.Resolver, Session: b.Session, Stmt: b.Stmt, Depth: b.Depth + 1, Runs: b.Runs, over: b,
+		In: f, Args: args, Rows: mayNameRows(f.Body)}
+	in.Path, in.Text, in.View, in.Plain = b.Session.SearchPath, nil, nil, false
+	if f.Path != nil {
+		in.Path = f.Path
+	}
+	if f.Definer {
+		in.Runs = f.Owner
+	}
+	in.As = in.Runs
+	return in
+}
+
+// Calls reports whether the text is that of a function, or belongs to one.
+func (b *Binder) Calls(f *catalog.Function) bool {
+	for ; b != nil; b = b.over {
+		if b.In != nil && b.In.OID == f.OID {
+			return true
+		}
+	}
+	return false
 }
 
 // Inside reports whether the text is that of a view, or belongs to one.

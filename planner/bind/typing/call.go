@@ -16,6 +16,8 @@ type Invocation struct {
 	Names        []string // per argument, "" for a positional one
 	Variadic     bool     // the last argument is written VARIADIC
 	Pos          Position
+	// Default binds the default of a parameter of a user's function.
+	Default func(text string) (expr.Expr, error)
 }
 
 // CallByName binds a call that the binder itself makes.
@@ -34,14 +36,9 @@ func (b *Resolver) CallByName(name string, args []expr.Expr, pos Position) (expr
 
 // Resolve chooses the overload of a call.
 func (b *Resolver) Resolve(inv *Invocation) (Candidate, error) {
-	var list []*fn.Func
-	switch inv.Schema {
-	case "", "pg_catalog", "information_schema", "ml":
-		list = fn.Lookup(inv.Name)
-	default:
-		if b.State.SchemaByName(inv.Schema) == nil {
-			return Candidate{}, pgerr.New(pgerr.InvalidSchemaName, "schema \"%s\" does not exist", inv.Schema).At(b.PosFunc(inv.Name))
-		}
+	list, err := b.overloads(inv)
+	if err != nil {
+		return Candidate{}, err
 	}
 	in := OIDsOf(inv.Args)
 	var cands []Candidate
@@ -184,12 +181,19 @@ func (b *Resolver) BindArgs(c Candidate, inv *Invocation) ([]expr.Expr, types.Ty
 				continue
 			}
 			text := c.Func.Defaults[i-(len(c.Func.Args)-len(c.Func.Defaults))]
-			e, err := b.defaultArg(text)
+			bind := b.defaultArg
+			if c.Func.User != nil && inv.Default != nil {
+				bind = inv.Default
+			}
+			e, err := bind(text)
 			if err != nil {
 				return nil, types.Type{}, err
 			}
 			args[i] = e
 		}
+	}
+	if c.Func.User != nil && c.variadic {
+		return b.gathered(c, args, inv.Pos)
 	}
 	if inv.Variadic && c.Func.Variadic == types.AnyOID {
 		// concat(VARIADIC ARRAY[…]) spreads; another array's length is not known.
