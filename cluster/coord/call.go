@@ -21,7 +21,11 @@ func (c *dispatcher) call(ctx context.Context, n *parse.Call, params []types.Typ
 		return nil, n.Placed(err, nil)
 	}
 	cols := inner.Columns
-	if cols == nil {
+	switch _, file := n.Statement.Extension.(*parse.ExportModel); {
+	case file:
+		cols = session.TextColumns("file")
+		cols[0].Type = types.Bytea
+	case cols == nil:
 		cols = session.TextColumns("status")
 	}
 	around := func(ctx context.Context, rows [][]types.Datum) (*session.Command, error) {
@@ -71,6 +75,10 @@ func ran(ctx context.Context, x *session.Execution, inner *session.Command, n *p
 // allRows reads a result of few rows and closes it. If the result has no rows, its command tag becomes a row.
 func allRows(ctx context.Context, res *session.Result, cols []plan.Column) (rows [][]types.Datum, err error) {
 	defer func() { err = errors.Join(err, res.Close()) }()
+	if res.Copy != nil {
+		b, err := res.Copy.ReadAll(ctx)
+		return [][]types.Datum{{b}}, err
+	}
 	if res.Rows == nil {
 		return [][]types.Datum{{res.Tag()}}, nil
 	}

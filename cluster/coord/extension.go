@@ -48,9 +48,9 @@ func (c *dispatcher) extension(ctx context.Context, st *parse.Statement, params 
 	case *parse.NoEffect:
 		return session.Simple(func(context.Context, *session.Execution) (string, error) { return n.Command, nil }), nil
 	case *parse.ExportModel:
-		return nil, pgerr.Unsupported("EXPORT MODEL is not supported yet")
+		return exportModel(c, n)
 	case *parse.ImportModel:
-		return nil, pgerr.Unsupported("IMPORT MODEL is not supported yet")
+		return importModel(c, st, n)
 	}
 	return nil, pgerr.Unsupported("%s is not supported yet", st.Extension.Tag())
 }
@@ -136,8 +136,8 @@ func (c *dispatcher) describeModel(n *parse.DescribeModel) (*session.Command, er
 		if err != nil {
 			return nil, err
 		}
-		if !st.May(x.Context.Role, m.Object(), 'U') {
-			return nil, pgerr.New(pgerr.InsufficientPrivilege, "permission denied for model %s", m.Name)
+		if err := mayUse(x, st, m); err != nil {
+			return nil, err
 		}
 		v, err := m.Want(int(n.Version))
 		if err != nil {

@@ -119,6 +119,30 @@ func mayFile(x *write.Statement, st *catalog.State, role types.OID, way string) 
 	return nil
 }
 
+// OpenFile opens a file of the server that a statement reads, if its role may.
+func OpenFile(x *write.Statement, st *catalog.State, name string) (*os.File, error) {
+	if err := mayFile(x, st, catalog.ReadFilesOID, "from"); err != nil {
+		return nil, err
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, fileError(err, name, "reading")
+	}
+	return f, nil
+}
+
+// CreateFile makes, or empties, a file of the server that a statement writes, if its role may.
+func CreateFile(x *write.Statement, st *catalog.State, name string) (*os.File, error) {
+	if err := mayFile(x, st, catalog.WriteFilesOID, "to"); err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return nil, fileError(err, name, "writing")
+	}
+	return f, nil
+}
+
 // decoding returns rows decoded from bytes. It must be closed.
 type decoding interface {
 	Next() (*batch.Batch, error) // io.EOF at the end
@@ -177,12 +201,9 @@ func copyFrom(x *write.Statement, st *catalog.State, n *ast.CopyStmt, opts copyf
 	}
 	if n.Filename != "" {
 		defer r.Close()
-		if err := mayFile(x, st, catalog.ReadFilesOID, "from"); err != nil {
-			return nil, "", err
-		}
-		f, err := os.Open(n.Filename)
+		f, err := OpenFile(x, st, n.Filename)
 		if err != nil {
-			return nil, "", fileError(err, n.Filename, "reading")
+			return nil, "", err
 		}
 		defer f.Close()
 		if opts.Format == copyfmt.Parquet {
@@ -268,12 +289,9 @@ func copyTo(x *write.Statement, st *catalog.State, n *ast.CopyStmt, opts copyfmt
 		return &Stream{binary: e.binary, columns: len(cols), read: e.next, tag: e.tag, close: closeAll}, "", nil
 	}
 	defer closeAll()
-	if err := mayFile(x, st, catalog.WriteFilesOID, "to"); err != nil {
-		return nil, "", err
-	}
-	file, err := os.OpenFile(n.Filename, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	file, err := CreateFile(x, st, n.Filename)
 	if err != nil {
-		return nil, "", fileError(err, n.Filename, "writing")
+		return nil, "", err
 	}
 	f := io.WriteCloser(file)
 	if opts.Format != copyfmt.Parquet {

@@ -5,6 +5,7 @@ import (
 	"io"
 
 	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/exec/op"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
@@ -75,4 +76,55 @@ func (c *Stream) wait() error {
 	}
 	c.ended = true
 	return <-c.decoded
+}
+
+// ToClient is the stream of bytes that are no rows: a file that the client keeps.
+func ToClient(b []byte, tag string, closed func()) *Stream {
+	return &Stream{binary: true, tag: func() string { return tag }, close: func() error { closed(); return nil },
+		read: func(context.Context) ([]byte, []int, error) {
+			if len(b) == 0 {
+				return nil, nil, io.EOF
+			}
+			p := b[:min(len(b), clientChunk)]
+			b = b[len(p):]
+			return p, []int{len(p)}, nil
+		}}
+}
+
+// clientChunk is how much of a file is sent at once.
+const clientChunk = 64 << 10
+
+// FromClient is the stream of a file that a client sends; take reads it, in a goroutine, until its end.
+func FromClient(ctx context.Context, tag string, take func(io.Reader) error, closed func()) *Stream {
+	pr, pw := io.Pipe()
+	s := &Stream{binary: true, in: pw, decoded: make(chan error, 1), tag: func() string { return tag }}
+	stop := context.AfterFunc(ctx, func() { _ = pr.CloseWithError(context.Cause(ctx)) })
+	go func() {
+		err := op.Guard("copy", func() error { return take(pr) })
+		_ = pr.CloseWithError(io.ErrClosedPipe) // a failed reader must not block the writer
+		s.decoded <- err
+	}()
+	s.close = func() error {
+		stop()
+		_ = pw.CloseWithError(io.ErrUnexpectedEOF)
+		_ = s.wait()
+		closed()
+		return nil
+	}
+	return s
+}
+
+// ReadAll reads a stream to the client to its end.
+func (c *Stream) ReadAll(ctx context.Context) ([]byte, error) {
+	var out []byte
+	for {
+		p, _, err := c.Read(ctx)
+		if err == io.EOF {
+			return out, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, p...)
+	}
 }

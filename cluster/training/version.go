@@ -81,7 +81,14 @@ func (j *Jobs) version(ctx context.Context, rec *catalog.Job, old *catalog.Model
 	for _, w := range res.Warnings {
 		v.Warnings = append(v.Warnings, catalog.ModelWarning(w))
 	}
-	m := &catalog.Model{Schema: rec.Schema, Name: rec.Model, Owner: rec.Owner}
+	change, err := j.put(ctx, rec.Schema, rec.Model, rec.Owner, old, &v)
+	return change, &v, err
+}
+
+// put returns the change that puts a version into the catalog: the first of a new model, or the next one of
+// old. It sets the version's number.
+func (j *Jobs) put(ctx context.Context, schema types.OID, name string, owner types.OID, old *catalog.Model, v *catalog.ModelVersion) (catalog.Change, error) {
+	m := &catalog.Model{Schema: schema, Name: name, Owner: owner}
 	var expect uint64
 	if old != nil {
 		m, expect = old.Bare(), old.Version
@@ -89,12 +96,12 @@ func (j *Jobs) version(ctx context.Context, rec *catalog.Job, old *catalog.Model
 	} else {
 		oid, err := j.cfg.NewOID(ctx)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
-		m.OID, m.ACL = oid, j.cfg.Catalog.Current().NewACL(catalog.ClassModel, rec.Owner, rec.Schema)
+		m.OID, m.ACL = oid, j.cfg.Catalog.Current().NewACL(catalog.ClassModel, owner, schema)
 	}
-	m.Versions, m.Default, m.Last = []catalog.ModelVersion{v}, v.Number, v.Number
-	return &catalog.ChangeModel{Model: m, ExpectVersion: expect}, &v, nil
+	m.Versions, m.Default, m.Last = []catalog.ModelVersion{*v}, v.Number, v.Number
+	return &catalog.ChangeModel{Model: m, ExpectVersion: expect}, nil
 }
 
 // snapshot describes the rows that a job read of a state.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/tributarydb/tributary/ml/decomp"
 	"github.com/tributarydb/tributary/ml/family"
+	"github.com/tributarydb/tributary/ml/imported"
 	"github.com/tributarydb/tributary/ml/kmeans"
 	"github.com/tributarydb/tributary/ml/linear"
 	"github.com/tributarydb/tributary/ml/net"
@@ -21,6 +22,16 @@ var All = slices.Concat(
 	decomp.Families(),
 	net.Families(),
 )
+
+// Decoder returns the family that decodes the models of an algorithm: one of All, or that of the models
+// that came from elsewhere, which trains none.
+func Decoder(name string) (family.Family, error) {
+	if name == imported.Name {
+		return imported.Family, nil
+	}
+	f, _, err := Find(name)
+	return f, err
+}
 
 // planned lists algorithm names of other systems that are not supported.
 var planned = []string{"arima_plus", "arima_plus_xreg", "automl_classifier", "automl_regressor", "dnn_linear_combined_classifier", "dnn_linear_combined_regressor",

@@ -8,6 +8,7 @@ import (
 	"github.com/tributarydb/tributary/exec/kernel/f64"
 	"github.com/tributarydb/tributary/ml/block"
 	"github.com/tributarydb/tributary/ml/canon"
+	"github.com/tributarydb/tributary/ml/shape"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -163,6 +164,13 @@ type Survivor interface {
 	// Curves returns times, and by time and row the probability that the event has not
 	// occurred by then.
 	Curves(b *block.Block) (times []float64, left [][]float64)
+}
+
+// Described is a Predictor that formats of other systems can take. Its error is 0A000, of a model
+// that no shape describes.
+type Described interface {
+	// Shape returns what it computes from a block that the model's encoders made.
+	Shape() (shape.Shape, error)
 }
 
 // Explainer is a Predictor that can explain predictions by feature attributions.

@@ -212,7 +212,7 @@ func DecodeWithin(b []byte, charge func(bytes int64) error) (*Model, error) {
 	if !d.OK() {
 		return nil, d.Done("a model")
 	}
-	f, _, err := families.Find(m.Algorithm)
+	f, err := families.Decoder(m.Algorithm)
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/tributarydb/tributary/ml/block"
 	"github.com/tributarydb/tributary/ml/family"
+	"github.com/tributarydb/tributary/ml/shape"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -81,7 +82,7 @@ func (m *model) Explain(b *block.Block, s *family.Scores) *family.Explanation {
 	}
 	c := m.flat.pool.Get().(*chunk)
 	defer m.flat.pool.Put(c)
-	g := &shap{m: m, of: of, phi: make([]float64, len(names)), paths: make([]met, 0, 64)}
+	g := &shap{m: m, of: of, phi: make([]float64, len(names)), paths: make([]shape.Met, 0, 64)}
 	for from := 0; from < b.Rows; from += chunkRows {
 		n := min(chunkRows, b.Rows-from)
 		c.fill(c.rows, chunkRows, b, from, from+n)
@@ -100,7 +101,7 @@ func (m *model) Explain(b *block.Block, s *family.Scores) *family.Explanation {
 					continue
 				}
 				g.t = &m.trees[t]
-				g.walk(0, g.paths[:0], met{player: -1, zero: 1, one: 1})
+				g.walk(0, g.paths[:0], shape.Met{Player: -1, Zero: 1, One: 1})
 			}
 			e.Baseline[i], e.Prediction[i] = means[k], z[k][i]
 			for f, v := range g.phi {
@@ -149,26 +150,18 @@ type shap struct {
 	chunk  *chunk
 	row    int
 	phi    []float64 // by player
-	paths  []met
-}
-
-// met is an element of the algorithm's path: a player, the share of rows that
-// follow the path if it is unknown (zero fraction), whether this row does if it
-// is known (one fraction), and the weight of the subsets of this size.
-type met struct {
-	player            int
-	zero, one, weight float64
+	paths  []shape.Met
 }
 
 // walk is RECURSE: it visits all leaves below a node, by being the step that led to it.
-func (g *shap) walk(at int32, path []met, by met) {
-	path = extend(path, by)
+func (g *shap) walk(at int32, path []shape.Met, by shape.Met) {
+	path = shape.Extend(path, by)
 	n := &g.t.nodes[at]
 	if n.col == leaf {
 		w := g.m.width()
 		v := g.t.values[int(at)*w+g.output]
 		for i := 1; i < len(path); i++ {
-			g.phi[path[i].player] += unwound(path, i) * (path[i].one - path[i].zero) * v
+			g.phi[path[i].Player] += shape.Unwound(path, i) * (path[i].One - path[i].Zero) * v
 		}
 		return
 	}
@@ -176,74 +169,22 @@ func (g *shap) walk(at int32, path []met, by met) {
 	if !n.set.has(g.chunk.bin(int(n.col), g.row)) {
 		hot, cold = cold, hot
 	}
-	next := met{player: g.of[n.col], zero: 1, one: 1}
+	next := shape.Met{Player: g.of[n.col], Zero: 1, One: 1}
 	for i := 1; i < len(path); i++ {
-		if path[i].player == next.player {
+		if path[i].Player == next.Player {
 			next = path[i]
-			path = unwind(path, i)
+			path = shape.Unwind(path, i)
 			break
 		}
 	}
-	zero, one := next.zero, next.one
+	zero, one := next.Zero, next.One
 	for _, child := range [2]int32{hot, cold} {
-		next.zero, next.one = zero*g.t.share(n, child), one
+		next.Zero, next.One = zero*g.t.share(n, child), one
 		if child == cold {
-			next.one = 0
+			next.One = 0
 		}
-		g.walk(child, append([]met(nil), path...), next)
+		g.walk(child, append([]shape.Met(nil), path...), next)
 	}
-}
-
-// extend is EXTEND: it adds a step to a path.
-func extend(path []met, by met) []met {
-	d := len(path)
-	by.weight = 0
-	if d == 0 {
-		by.weight = 1
-	}
-	path = append(path, by)
-	for i := d - 1; i >= 0; i-- {
-		path[i+1].weight += by.one * path[i].weight * float64(i+1) / float64(d+1)
-		path[i].weight = by.zero * path[i].weight * float64(d-i) / float64(d+1)
-	}
-	return path
-}
-
-// unwind is UNWIND: it removes step k of a path.
-func unwind(path []met, k int) []met {
-	d := len(path) - 1
-	zero, one := path[k].zero, path[k].one
-	next := path[d].weight
-	for i := d - 1; i >= 0; i-- {
-		if one != 0 {
-			w := path[i].weight
-			path[i].weight = next * float64(d+1) / (float64(i+1) * one)
-			next = w - path[i].weight*zero*float64(d-i)/float64(d+1)
-		} else {
-			path[i].weight = path[i].weight * float64(d+1) / (zero * float64(d-i))
-		}
-	}
-	for i := k; i < d; i++ {
-		path[i].player, path[i].zero, path[i].one = path[i+1].player, path[i+1].zero, path[i+1].one
-	}
-	return path[:d]
-}
-
-// unwound is the sum of a path's weights without step k.
-func unwound(path []met, k int) float64 {
-	d := len(path) - 1
-	zero, one := path[k].zero, path[k].one
-	next, total := path[d].weight, 0.0
-	for i := d - 1; i >= 0; i-- {
-		if one != 0 {
-			w := next * float64(d+1) / (float64(i+1) * one)
-			total += w
-			next = path[i].weight - w*zero*float64(d-i)/float64(d+1)
-		} else {
-			total += path[i].weight * float64(d+1) / (zero * float64(d-i))
-		}
-	}
-	return total
 }
 
 // Interfaces.

@@ -2,6 +2,8 @@ package parse
 
 import (
 	"bytes"
+	"encoding/base64"
+	"encoding/hex"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -72,6 +74,8 @@ var statementCalls = map[string]string{
 	"describe_model":  "name version", // some parsers take DESCRIBE for a statement anywhere
 	"alter_model":     "name | rename_to default_version owner_to if_exists",
 	"drop_model":      "name | version if_exists",
+	"export_model":    "name format | version",
+	"import_model":    "name file format | replace target features classes",
 }
 
 // Calls are the names of the functions of ml that stand for statements.
@@ -372,6 +376,10 @@ func (a *callArgs) statement() string {
 		return "CANCEL TRAINING " + name
 	case "ml.describe", "ml.describe_model":
 		return "DESCRIBE MODEL " + name + a.version()
+	case "ml.export_model":
+		return "EXPORT MODEL " + name + a.version() + " TO STDOUT" + a.with("format")
+	case "ml.import_model":
+		return "IMPORT MODEL " + name + " FROM " + a.file("file") + a.with("format", "replace", "target", "features", "classes")
 	case "ml.drop_model":
 		return "DROP MODEL " + a.ifExists() + name + a.version()
 	}
@@ -395,6 +403,46 @@ func (a *callArgs) statement() string {
 		a.fail("name", "must be followed by one of rename_to, default_version and owner_to")
 	}
 	return "ALTER MODEL " + a.ifExists() + name + " " + action
+}
+
+// with writes arguments as the options of the same names.
+func (a *callArgs) with(args ...string) string {
+	var out []string
+	for _, arg := range args {
+		switch _, given := a.at[arg]; {
+		case !given:
+		case arg == "replace":
+			out = append(out, arg+" = "+strconv.FormatBool(a.flag(arg)))
+		case arg == "features" || arg == "classes":
+			var names []string
+			for _, n := range a.list(arg) {
+				names = append(names, lex.QuoteLiteral(n))
+			}
+			out = append(out, arg+" = ARRAY["+strings.Join(names, ", ")+"]")
+		default:
+			out = append(out, arg+" = "+lex.QuoteLiteral(a.text(arg)))
+		}
+	}
+	if out == nil {
+		return ""
+	}
+	return " WITH (" + strings.Join(out, ", ") + ")"
+}
+
+// file writes a bytea in hex, a literal with or without its type, as a file in the statement.
+func (a *callArgs) file(arg string) string {
+	r, s := a.at[arg], a.s
+	typed := r.Hi-r.Lo == 4 && s.IsSelf(r.Lo+1, ':') && s.IsSelf(r.Lo+2, ':') || r.Hi-r.Lo == 3 && s.Raw(r.Lo+1) == "::"
+	if r.Hi == 0 || s.Kind(r.Lo) != lex.String || r.Hi-r.Lo != 1 && !(typed && s.IsWord(r.Hi-1, "bytea")) {
+		a.fail(arg, "must be a bytea as a literal: '\\x…'")
+		return ""
+	}
+	digits, ok := strings.CutPrefix(s.Literal(r.Lo), `\x`)
+	b, err := hex.DecodeString(digits)
+	if !ok || err != nil {
+		a.fail(arg, "must be a bytea in hexadecimal: '\\x…'")
+	}
+	return "'data:;base64," + base64.StdEncoding.EncodeToString(b) + "'"
 }
 
 func (a *callArgs) version() string {

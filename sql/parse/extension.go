@@ -76,16 +76,18 @@ type DropModel struct {
 	Cascade  bool
 }
 
-// ExportModel is EXPORT MODEL name TO 'uri' [WITH (…)].
+// ExportModel is EXPORT MODEL name [VERSION n] TO {'uri' | STDOUT} [WITH (…)]. URI is "" for STDOUT.
 type ExportModel struct {
 	Name    []string
+	Version int64 // 0 for the default one
 	URI     string
 	Options []Option
 }
 
-// ImportModel is IMPORT MODEL name FROM 'uri' [WITH (…)].
+// ImportModel is IMPORT MODEL name FROM {'uri' | STDIN} [WITH (…)]. URI is "" for STDIN.
 type ImportModel struct {
 	Name    []string
+	NamePos int
 	URI     string
 	Options []Option
 }

@@ -4,6 +4,7 @@ import (
 	"github.com/multigres/multigres/go/common/parser/ast"
 
 	"github.com/tributarydb/tributary/sql/lex"
+	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
 func (c *cursor) alterModel() *AlterModel {
@@ -59,6 +60,37 @@ func (c *cursor) dropModel() *DropModel {
 		c.accept("restrict")
 	}
 	return d
+}
+
+func (c *cursor) exportModel() *ExportModel {
+	e := &ExportModel{Name: c.qualified()}
+	if c.accept("version") {
+		e.Version = c.positive("version")
+	}
+	c.expect("to")
+	e.URI = c.place("stdout")
+	e.Options = c.withOptions()
+	return e
+}
+
+func (c *cursor) importModel() *ImportModel {
+	m := &ImportModel{NamePos: c.s.Pos(c.i), Name: c.qualified()}
+	c.expect("from")
+	m.URI = c.place("stdin")
+	m.Options = c.withOptions()
+	return m
+}
+
+// place takes the name of a file, or the word for the client, which is "".
+func (c *cursor) place(client string) string {
+	if c.accept(client) {
+		return ""
+	}
+	at, uri := c.i, c.str()
+	if c.err == nil && uri == "" {
+		c.failWith(pgerr.New(pgerr.InvalidParameterValue, "the name of the file is empty").At(c.s.Pos(at)))
+	}
+	return uri
 }
 
 func (c *cursor) alterNode() *AlterNode {

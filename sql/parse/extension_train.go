@@ -50,17 +50,9 @@ func (c *cursor) statement() Extension {
 	case c.accept("drop", "model"):
 		return c.dropModel()
 	case c.accept("export", "model"):
-		e := &ExportModel{Name: c.qualified()}
-		c.expect("to")
-		e.URI = c.str()
-		e.Options = c.withOptions()
-		return e
+		return c.exportModel()
 	case c.accept("import", "model"):
-		e := &ImportModel{Name: c.qualified()}
-		c.expect("from")
-		e.URI = c.str()
-		e.Options = c.withOptions()
-		return e
+		return c.importModel()
 	case c.peek("explain"):
 		return c.explain()
 	case c.peek("alter", "table"):

@@ -133,6 +133,7 @@ func describeExtension(o Extension) string {
 		field("cascade", o.Cascade)
 	case *ExportModel:
 		field("name", o.Name)
+		field("version", o.Version)
 		field("uri", o.URI)
 		options(o.Options)
 	case *ImportModel:

@@ -12,7 +12,7 @@ import (
 func (s *Statement) Defines() bool {
 	if s.Extension != nil {
 		switch s.Extension.(type) {
-		case *Explain, *ShowModels, *DescribeModel, *NoEffect:
+		case *Explain, *ShowModels, *DescribeModel, *ExportModel, *NoEffect:
 			return false
 		}
 		return true
