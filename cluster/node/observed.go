@@ -67,6 +67,7 @@ func init() {
 		"logs":                (*Node).logRows,
 		"task_history":        (*Node).taskRows,
 		"transfers":           (*Node).transferRows,
+		"insights":            (*Node).insightRows,
 	}
 }
 
@@ -300,6 +301,19 @@ func (n *Node) operatorRows(r reader) (out [][]any) {
 		if i := s.Info(); i.Activity.State == "active" && i.ID != "" {
 			add(i.ID, i.User, n.worker.Operators(i.ID))
 		}
+	}
+	return out
+}
+
+// insightRows are what could be better of the statements that have ended.
+func (n *Node) insightRows(r reader) (out [][]any) {
+	n.observe.Gather()
+	for _, in := range observe.Insights(n.observe.History.All()) {
+		query, detail := any(in.Text), any(in.Detail)
+		if !r.sees(in.User) {
+			query, detail = sysview.Hidden, sysview.Hidden
+		}
+		out = append(out, []any{n.o.Name, in.Kind, in.UserName, int64(in.Times), in.Last, textOrNull(in.ID), query, detail, in.Hint, in.Fingerprint})
 	}
 	return out
 }

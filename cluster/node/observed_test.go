@@ -343,6 +343,12 @@ func TestTrafficOfNodes(t *testing.T) {
 	if got := c.must("select count(*) from cluster.task_history a, cluster.task_history b where a.node = b.node and a.slot = b.slot and a.started_at < b.started_at and b.started_at < a.ended_at"); got[0] != "0" {
 		t.Errorf("tasks in a slot overlap: %q", got)
 	}
+	// What could be better is told.
+	c.must("set work_mem = '64kB'")
+	c.must("select count(*) from (select a from t order by a % 1000 offset 3) x")
+	if got := c.must("select kind, role, times, query like 'select count(*) from (select a from t order%', detail like 'It wrote % MiB of temporary files.' from cluster.insights where kind = 'spill'"); len(got) != 1 || got[0] != "spill|tributary|1|t|t" {
+		t.Errorf("insights: %q", got)
+	}
 	if out, in := nodes[0].traffic.Out.Load()-before, nodes[1].traffic.In.Load(); out < 10_000 || in < out/2 {
 		t.Errorf("%d bytes were sent, %d received", out, in)
 	}
