@@ -85,6 +85,13 @@ func TestStatementsOfOthers(t *testing.T) {
 	if want := []string{"0|NULL|Seq Scan on t|Filter: (a = 7)|1"}; !slices.Equal(got, want) {
 		t.Errorf("analyzed: %q, want %q", got, want)
 	}
+	// The log of slow statements has them.
+	a.must("set log_min_duration_statement = 0")
+	a.must("explain (analyze) select a from t where a = 9")
+	got = b.must("select fields->>'statement', fields->>'plan' like 'Seq Scan on t (rows=1 of 1, %) Filter: (a = 9)' from cluster.logs where message = 'slow statement' and fields->>'statement' like '%a = 9'")
+	if want := []string{"explain (analyze) select a from t where a = 9|t"}; !slices.Equal(got, want) {
+		t.Errorf("logged: %q, want %q", got, want)
+	}
 	// Nobody has such a session.
 	n := &notices{}
 	s, err := nodes[1].Engine().Connect(context.Background(), session.Startup{User: "tributary", PID: pids.Add(1), Notify: n})

@@ -42,3 +42,19 @@ func TestInsights(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+// TestPlan: the operators of all nodes are one tree.
+func TestPlan(t *testing.T) {
+	s := &Statement{Operators: []Operator{
+		{Node: 1, Number: 0, Parent: -1, Name: "Aggregate", Rows: 1, Estimated: 1, Took: 12 * time.Millisecond},
+		{Node: 1, Number: 1, Parent: 0, Name: "Seq Scan on t", Rows: 2, Estimated: 1200, Took: 11 * time.Millisecond, Detail: []string{"Filter: (a > 7)"}},
+		{Node: 2, Number: 1, Parent: 0, Name: "Seq Scan on t", Rows: 1, Estimated: 1200, Took: 10 * time.Millisecond, Spilled: 5, Detail: []string{"Filter: (a > 7)"}},
+	}}
+	want := "Aggregate (rows=1 of 1, 12ms)\n  Seq Scan on t (rows=3 of 1200, 11ms, spilled=5) Filter: (a > 7)"
+	if got := s.Plan(); got != want {
+		t.Error(got)
+	}
+	if got := (&Statement{}).Plan(); got != "" {
+		t.Error(got)
+	}
+}

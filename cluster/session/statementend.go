@@ -72,7 +72,8 @@ func (s *Session) say(err error, commit time.Duration) {
 		}
 		if least := s.known().logged; least >= 0 && f.Took >= least {
 			s.registry.cfg.Log.LogAttrs(context.Background(), slog.LevelInfo, "slow statement", slog.Duration("duration", f.Took), slog.String("statement", cmp.Or(f.Text, f.text.Shown(observe.MaxText))),
-				slog.Uint64("session", uint64(f.PID)), slog.String("user", f.UserName), slog.String("id", f.ID), slog.Int64("rows", f.Rows), slog.String("result", cmp.Or(f.Code, "ok")))
+				slog.Uint64("session", uint64(f.PID)), slog.String("user", f.UserName), slog.String("id", f.ID), slog.Int64("rows", f.Rows), slog.String("result", cmp.Or(f.Code, "ok")),
+				slog.Duration("planning", f.Planning), slog.Int64("memory", f.Memory), slog.Int64("spilled", f.Spilled), slog.String("plan", f.Plan()))
 		}
 		s.counts.Ended(f.Statement, f.text.Normal)
 	}
