@@ -9,6 +9,7 @@ import (
 	"github.com/tributarydb/tributary/cluster/advisory"
 	"github.com/tributarydb/tributary/cluster/observe"
 	"github.com/tributarydb/tributary/cluster/query"
+	"github.com/tributarydb/tributary/cluster/schedule"
 	"github.com/tributarydb/tributary/cluster/sequence"
 	"github.com/tributarydb/tributary/cluster/session"
 	"github.com/tributarydb/tributary/cluster/settings"
@@ -90,6 +91,7 @@ type Engine struct {
 	cluster   admin.Cluster
 	queries   *query.Planner
 	trainings *training.Jobs
+	schedules *schedule.Runner // nil before Supervise
 }
 
 // Trainings are the node's, with their metrics.
@@ -118,13 +120,19 @@ func New(cfg Config) *Engine {
 // Close refuses new sessions and stops running statements. Sessions are closed by their
 // connections.
 func (e *Engine) Close() {
+	if e.schedules != nil {
+		e.schedules.Close()
+	}
 	e.Registry.Close()
 	e.trainings.Close()
 }
 
-// Supervise starts the loop that drives this node's trainings; Close ends it. It must
+// Supervise starts the loops that drive this node's trainings and schedules; Close ends it. It must
 // be called once, when the engine is ready to run statements.
-func (e *Engine) Supervise() { e.trainings.Supervise() }
+func (e *Engine) Supervise() {
+	e.trainings.Supervise()
+	e.schedules = e.startSchedules()
+}
 
 // shared returns the value of a setting that does not belong to a session. Where each
 // node has its own value, it is this node's.

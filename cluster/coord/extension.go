@@ -51,6 +51,14 @@ func (c *dispatcher) extension(ctx context.Context, st *parse.Statement, params 
 		return exportModel(c, n)
 	case *parse.ImportModel:
 		return importModel(c, st, n)
+	case *parse.CreateSchedule:
+		return createSchedule(c, n)
+	case *parse.AlterSchedule:
+		return alterSchedule(n)
+	case *parse.DropSchedule:
+		return dropSchedule(c, n)
+	case *parse.ShowSchedules:
+		return c.alias(ctx, st, "SELECT * FROM cluster.schedules", "SHOW")
 	}
 	return nil, pgerr.Unsupported("%s is not supported yet", st.Extension.Tag())
 }

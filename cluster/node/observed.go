@@ -67,7 +67,7 @@ func init() {
 		"logs":                (*Node).logRows,
 		"task_history":        (*Node).taskRows,
 		"transfers":           (*Node).transferRows,
-		"insights":            (*Node).insightRows,
+		"insights":            insightRows,
 	}
 }
 
@@ -306,7 +306,7 @@ func (n *Node) operatorRows(r reader) (out [][]any) {
 }
 
 // insightRows are what could be better of the statements that have ended.
-func (n *Node) insightRows(r reader) (out [][]any) {
+func insightRows(n *Node, r reader) (out [][]any) {
 	n.observe.Gather()
 	for _, in := range observe.Insights(n.observe.History.All()) {
 		query, detail := any(in.Text), any(in.Detail)

@@ -25,12 +25,18 @@ var forClients = map[string]bool{"statement_timeout": true, "lock_timeout": true
 // Encode returns the context's durable form; set are the settings from which it was made.
 func (c *Context) Encode(set *settings.Set) []byte {
 	e := encoded{User: c.SessionUser, Temp: c.Temp, Now: c.Values.Now, Types: c.ParamTypes, Params: codec.Marshal(c.Params)}
+	e.Settings = Kept(set)
+	return codec.Marshal(e)
+}
+
+// Kept are the settings of a session by which its statements run later, without it.
+func Kept(set *settings.Set) (out []catalog.NamedText) {
 	for _, v := range set.Changed() {
 		if !forClients[v[0]] {
-			e.Settings = append(e.Settings, catalog.NamedText{Name: v[0], Value: v[1]})
+			out = append(out, catalog.NamedText{Name: v[0], Value: v[1]})
 		}
 	}
-	return codec.Marshal(e)
+	return out
 }
 
 // Decode reads a durable form, for a statement of role. host makes the context's host from its settings;

@@ -62,14 +62,14 @@ func (r *Registry) Connect(ctx context.Context, st Startup) (*Session, error) {
 	if role == nil {
 		return nil, fatal(pgerr.New(pgerr.InvalidAuthorizationSpecification, "role %q does not exist", st.User))
 	}
-	if !role.Login {
+	if !role.Login && !st.Own {
 		return nil, fatal(pgerr.New(pgerr.InvalidAuthorizationSpecification, "role %q is not permitted to log in", st.User))
 	}
 	// A client that names no database asks for one named after its user.
 	if st.Database != catalog.DatabaseName && st.Database != "postgres" && st.Database != "template1" {
 		return nil, fatal(pgerr.New(pgerr.InvalidCatalogName, "database %q does not exist", st.Database))
 	}
-	if !state.May(role.OID, state.Database().Object(), 'c') {
+	if !st.Own && !state.May(role.OID, state.Database().Object(), 'c') {
 		return nil, fatal(pgerr.New(pgerr.InsufficientPrivilege, "permission denied for database %q", st.Database).WithDetail("User does not have CONNECT privilege."))
 	}
 	s := &Session{

@@ -17,6 +17,8 @@ type Startup struct {
 	PID, Secret    uint32
 	Notify         Notifier
 	Wake           func() // called once Killed has a reason
+	// Own says that the node itself works for the role, which need not be one that logs in.
+	Own bool
 }
 
 // Notifier takes what a statement says beside its result.

@@ -126,5 +126,6 @@ func init() {
 		"cluster.sessions":   clusterSessions,
 		"cluster.settings":   clusterSettings,
 		"cluster.tasks":      clusterTasks,
+		"cluster.schedules":  clusterSchedules,
 	}
 }

@@ -48,6 +48,9 @@ func (p *planner) heldBy(role types.OID) (out []string) {
 	for _, f := range p.st.Functions() {
 		note(f.Object(), "function "+p.signature(f))
 	}
+	for _, s := range catalog.Schedules(p.st) {
+		note(catalog.Object{Owner: s.Owner}, "schedule "+s.Name)
+	}
 	for _, d := range p.st.DefaultGrants() {
 		what := "default privileges on new " + classNames[d.Key.Class] + "s belonging to role " + p.st.Role(d.Key.Role).Name
 		if sc := p.st.Schema(d.Key.Schema); sc != nil {
@@ -104,6 +107,13 @@ func (p *planner) reassignOwned(n *ast.ReassignOwnedStmt) error {
 			up := r.Clone()
 			reown(up, to)
 			changes = append(changes, &catalog.PutRelation{Rel: up, ExpectVersion: r.Version})
+		}
+	}
+	for _, s := range catalog.Schedules(p.st) {
+		if from[s.Owner] {
+			up := *s
+			up.Owner = to
+			changes = append(changes, &catalog.PutSchedule{Schedule: &up, ExpectVersion: s.Version})
 		}
 	}
 	for _, m := range p.st.Models() {

@@ -84,6 +84,7 @@ const (
 	mapStatistics
 	mapFunctions
 	mapFunctionNames
+	mapSchedules
 )
 
 // writable copies a map of the base before its first change.

@@ -18,6 +18,7 @@ var kinds = []Change{
 	&SetDeleted{}, &Truncate{}, &SetNodes{}, &UniqueKeys{}, &Guard{}, &DeleteRows{}, &SetModelNodes{}, &SetJobNodes{}, &TakeJob{}, &EndJob{}, &SetCluster{},
 	&PutDatabase{}, &PutDefaultGrants{}, &DrainNode{}, &LockRows{}, &AskNode{}, &ReturnSequence{}, &ChangeModel{}, &PutStatistics{},
 	&PutFunction{}, &DropFunction{},
+	&PutSchedule{}, &DropSchedule{},
 }
 
 func init() { codec.Union(kinds...) }
@@ -81,6 +82,7 @@ type image struct {
 	// Statistics are those of ANALYZE.
 	Statistics []*Statistics
 	Functions  []*Function
+	Schedules  []*Schedule
 }
 
 type imageSeq struct {
@@ -113,7 +115,7 @@ const stateFormat = 1
 func (s *State) MarshalBinary() ([]byte, error) {
 	im := image{Version: s.version, NextOID: s.nextOID, Schemas: sorted(s.schemas), Relations: sorted(s.relations), Enums: sorted(s.types),
 		Roles: sorted(s.roles), Models: sorted(s.models), Jobs: sorted(s.jobs), Nodes: sorted(s.nodes), Manifests: sorted(s.manifests),
-		Settings: s.settings, Cluster: s.cluster, Removed: slices.Sorted(maps.Keys(s.removed)), Database: s.database, Defaults: s.DefaultGrants(), Statistics: sorted(s.statistics), Functions: sorted(s.functions)}
+		Settings: s.settings, Cluster: s.cluster, Removed: slices.Sorted(maps.Keys(s.removed)), Database: s.database, Defaults: s.DefaultGrants(), Statistics: sorted(s.statistics), Functions: sorted(s.functions), Schedules: sorted(s.schedules)}
 	for _, oid := range slices.Sorted(maps.Keys(s.sequences)) {
 		im.Sequences = append(im.Sequences, imageSeq{oid, s.sequences[oid]})
 	}
@@ -193,6 +195,12 @@ func UnmarshalState(b []byte) (*State, error) {
 		s.functions[x.OID] = x
 		key := QName{x.Schema, x.Name}
 		s.functionNames[key] = append(s.functionNames[key], x.OID)
+	}
+	for _, x := range im.Schedules {
+		if s.schedules == nil {
+			s.schedules = map[types.OID]*Schedule{}
+		}
+		s.schedules[x.OID] = x
 	}
 	for _, x := range im.Sequences {
 		s.sequences[x.OID] = x.Value

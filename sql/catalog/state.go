@@ -36,6 +36,7 @@ type State struct {
 	// functions are a user's functions; an overloaded name has several.
 	functions     map[types.OID]*Function
 	functionNames map[QName][]types.OID
+	schedules     map[types.OID]*Schedule
 
 	definitions *Definitions
 }

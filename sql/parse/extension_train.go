@@ -58,7 +58,7 @@ func (c *cursor) statement() Extension {
 	case c.peek("alter", "table"):
 		return c.repartition()
 	}
-	return nil
+	return c.schedule()
 }
 
 // trainAhead reports whether {TRAIN|CREATE} [OR REPLACE] MODEL is next.

@@ -12,7 +12,7 @@ import (
 func (s *Statement) Defines() bool {
 	if s.Extension != nil {
 		switch s.Extension.(type) {
-		case *Explain, *ShowModels, *DescribeModel, *ExportModel, *NoEffect:
+		case *Explain, *ShowModels, *ShowSchedules, *DescribeModel, *ExportModel, *NoEffect:
 			return false
 		}
 		return true
