@@ -148,6 +148,7 @@ type decoding interface {
 	Next() (*batch.Batch, error) // io.EOF at the end
 	// Context adds to an error of a row, of those that Next has returned, where that is.
 	Context(err error, row int64) error
+	Line(err error, row int64) error
 	Close()
 }
 

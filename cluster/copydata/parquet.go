@@ -31,6 +31,8 @@ type parquetRows struct {
 // Context implements decoding: a row of such a file has no line.
 func (*parquetRows) Context(err error, _ int64) error { return err }
 
+func (*parquetRows) Line(err error, _ int64) error { return err }
+
 // spool copies a stream to a temporary file and reads the rows from there: the footer of a Parquet
 // file, without which nothing can be read, is at its end.
 func spool(x *write.Statement, st *catalog.State, cols []catalog.Column, in io.Reader) (*parquetRows, error) {

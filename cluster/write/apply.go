@@ -54,10 +54,11 @@ func (r *Executor) write(rel *catalog.Relation, changes []catalog.Change, segs [
 		}
 	}
 	keys, err := r.checkUnique(st, rel, segs, watched)
-	if err == nil {
-		t.Put(append(Append(st, rel, segs), keys...)...)
+	if err != nil {
+		return r.firstDuplicate(rel, watched, segs, st.Manifest(rel.OID), err)
 	}
-	return err
+	t.Put(append(Append(st, rel, segs), keys...)...)
+	return nil
 }
 
 // Append returns the changes that distribute new segments to the partitions of a table: to

@@ -138,6 +138,13 @@ func (w *upsert) compile() error {
 	if !oc.Update {
 		return nil
 	}
+	if len(w.ret) > 0 { // rows that are there are written after those that are not
+		n, err := eval.CompileColumns([]expr.Expr{colRef(w.seq)}, w.src, w.r.x.Env)
+		if err != nil {
+			return err
+		}
+		w.number, w.ret = w.seq, append(w.ret, n...)
+	}
 	sets := make([]expr.Expr, len(oc.Set))
 	for i := range sets {
 		sets[i] = w.set(i)

@@ -21,6 +21,8 @@ type keyWatch struct {
 	kind plan.DMLKind
 	live []catalog.Column
 	kept map[int16]bool // columns that an UPDATE leaves alone
+	// conflict: of an INSERT with ON CONFLICT
+	conflict bool
 	// old and new values of the columns nums of updated rows, old ones first;
 	// only where some action needs to know what became of a key.
 	nums  []int16
@@ -127,7 +129,7 @@ func references(st *catalog.State, rel *catalog.Relation) []foreignKey {
 
 // watch begins to follow a DML over a view.
 func watch(x *query.Run, st *catalog.State, d *plan.DML) *keyWatch {
-	k := &keyWatch{kind: d.Kind, live: d.Table.Live()}
+	k := &keyWatch{kind: d.Kind, live: d.Table.Live(), conflict: d.OnConflict != nil}
 	if d.Kind == plan.UpdateRows && len(d.Old) == len(k.live) {
 		k.kept = make(map[int16]bool, len(k.live))
 		for i, c := range k.live {

@@ -3,15 +3,12 @@ package write
 import (
 	"io"
 
-	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/build"
 	"github.com/tributarydb/tributary/exec/op"
 	"github.com/tributarydb/tributary/planner"
-	"github.com/tributarydb/tributary/planner/bind"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
-	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
 // Modify carries out a bound statement. What it returns must be closed.
@@ -21,30 +18,6 @@ func (r *Executor) Modify(d *plan.DML) (*ModifyTable, error) {
 		return nil, err
 	}
 	return r.modify(d, nil)
-}
-
-// CopiedRows are the rows of a COPY.
-type CopiedRows interface {
-	op.BatchReader
-	// Context adds to an error of a row, of those that Next has returned, where that is.
-	Context(err error, row int64) error
-}
-
-// Copy writes rows of some of a table's columns into it, as in gives them: as INSERT would, with
-// defaults for the other columns.
-func (r *Executor) Copy(rel *catalog.Relation, cols []catalog.Column, in CopiedRows) (rows int64, err error) {
-	d, err := bind.Copied(r.binding(r.x.Text), rel, cols)
-	if err != nil {
-		return 0, err
-	}
-	r.Stream(bind.CopyBuffer, in)
-	r.copied = in
-	w, err := r.Modify(d)
-	if err != nil {
-		return 0, err
-	}
-	defer w.Close()
-	return w.count, nil
 }
 
 // ModifyBound is Modify for a statement that may come again.
@@ -101,6 +74,10 @@ func (w *ModifyTable) execute(source plan.Node, staged *plan.Staged) error {
 	if v, ok := source.(*plan.Values); ok && len(v.Rows) <= fewValues && !w.r.Analyze {
 		return w.values(v)
 	}
+	var again plan.Node // of a COPY
+	if w.r.copied != nil {
+		again = copied(source)
+	}
 	var rows op.BatchReader
 	var err error
 	if staged != nil {
@@ -112,7 +89,6 @@ func (w *ModifyTable) execute(source plan.Node, staged *plan.Staged) error {
 		return err
 	}
 	defer rows.Close()
-	var before int64 // rows
 	for {
 		b, err := rows.Next(w.r.x.Ctx)
 		if err == io.EOF {
@@ -120,29 +96,16 @@ func (w *ModifyTable) execute(source plan.Node, staged *plan.Staged) error {
 			return w.flush()
 		}
 		if err == nil && b.Rows() > 0 {
-			if err = w.rows.Rows(w.r.x.Ctx, b); err != nil {
-				err = w.inContext(b, before, err)
+			err = w.rows.Rows(w.r.x.Ctx, b)
+			if err == nil && w.r.copied != nil {
+				w.r.copied.wrote(b.Rows())
 			}
-			before += int64(b.Rows())
 		}
 		if err != nil {
-			return err
+			_ = rows.Close() // its plan, for another may have to run
+			return w.inContext(again, err)
 		}
 	}
-}
-
-// inContext adds to the error of a batch of a COPY, before which there were so many rows, where the row
-// is that a constraint refuses. A COPY's plan gives a row for each, in their order.
-func (w *ModifyTable) inContext(b *batch.Batch, before int64, err error) error {
-	if w.r.copied == nil {
-		return err
-	}
-	for k := range b.Rows() { // one by one: a check that fails says so of a whole batch
-		if _, refused := w.rows.CheckRows(w.r.x.Ctx, b.Slice(k, k+1)); refused != nil && pgerr.CodeOf(refused) == pgerr.CodeOf(err) {
-			return w.r.copied.Context(err, before+int64(k))
-		}
-	}
-	return err
 }
 
 // fewValues is how many rows are written without a task that gives them.

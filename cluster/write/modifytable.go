@@ -35,7 +35,8 @@ type ModifyTable struct {
 	at          map[expr.ColID]int
 	rows        *op.RowWriter // the gateway's; nil before prepare
 	ret         []*eval.Program
-	returned    *op.Buffer // what RETURNING gives; nil before there is some
+	returned    *op.Buffer  // what RETURNING gives; nil before there is some
+	number      plan.Column // the last of returned's columns, by which its rows are ordered; ID 0: there is none
 	acct        *mem.Account
 	count       int64 // of rows inserted, updated or deleted
 	written     []catalog.Written
@@ -164,9 +165,17 @@ func (w *ModifyTable) row(b *batch.Batch) []types.Datum {
 // still fail.
 func (w *ModifyTable) keep(b *batch.Batch) error {
 	if w.returned == nil {
-		w.returned = w.r.x.Buffer(w.d.ReturningColumns())
+		w.returned = w.r.x.Buffer(w.returnedColumns())
 	}
 	return w.returned.Append(w.r.x.Ctx, b)
+}
+
+func (w *ModifyTable) returnedColumns() []plan.Column {
+	cols := w.d.ReturningColumns()
+	if w.number.ID != 0 {
+		cols = append(cols[:len(cols):len(cols)], w.number)
+	}
+	return cols
 }
 
 // flush ends what the gateway writes.
@@ -265,11 +274,26 @@ func (w *ModifyTable) Returned() (op.BatchReader, error) {
 	if err == nil {
 		out.rows, err = w.returned.Open(nil)
 	}
+	if err == nil && w.number.ID != 0 {
+		out.rows, err = w.ordered(out.rows)
+	}
 	if err != nil {
 		w.Close()
 		return nil, err
 	}
 	return out, nil
+}
+
+// ordered gives the rows of RETURNING by their numbers.
+func (w *ModifyTable) ordered(rows op.BatchReader) (op.BatchReader, error) {
+	w.r.Stream(proposedBuffer, rows)
+	cols := w.returnedColumns()
+	in := &plan.Sort{Input: &plan.Buffer{ID: proposedBuffer, Name: "returned", Cols: cols}, Keys: []plan.SortKey{{Expr: colRef(w.number)}}, Limit: -1}
+	p := &plan.Project{Input: in}
+	for _, c := range cols[:len(cols)-1] {
+		p.Items = append(p.Items, plan.Item{Col: c, Expr: colRef(c)})
+	}
+	return w.r.few(p, p.Schema(), nil)
 }
 
 // returned reads the rows of a statement's RETURNING.

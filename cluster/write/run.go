@@ -66,7 +66,7 @@ type Executor struct {
 	*query.Executor
 	x      *Statement
 	st     *catalog.State
-	copied CopiedRows // of a COPY; nil otherwise
+	copied *copiedRows // of a COPY; nil otherwise
 }
 
 // Open opens the statement's resources over a view.

@@ -177,14 +177,19 @@ func (r *Executor) duplicatesWithin(k *uniqueKey, fresh *catalog.Manifest, rows 
 func (r *Executor) duplicatesBetween(k *uniqueKey, fresh, old *catalog.Manifest) error {
 	l, ls, lcols := k.rows(1)
 	b, bs, bcols := k.rows(1 + idSpan)
+	root := &plan.Limit{Input: k.among(l, lcols, b, bcols), Count: &expr.Const{Val: int64(1), Typ: types.Int8}}
+	return r.raiseDuplicate(k, root, lcols, map[*plan.Scan]*catalog.Manifest{ls: old, bs: fresh})
+}
+
+// among keeps the rows of l that have a key of those of b.
+func (k *uniqueKey) among(l plan.Node, lcols []plan.Column, b plan.Node, bcols []plan.Column) plan.Node {
 	j := &plan.Join{Kind: plan.Semi, L: l, R: b, Broadcast: true}
 	for i := range lcols {
 		j.LKeys = append(j.LKeys, colRef(lcols[i]))
 		j.RKeys = append(j.RKeys, colRef(bcols[i]))
 		j.NullSafe = append(j.NullSafe, k.NullsNotDistinct)
 	}
-	root := &plan.Limit{Input: j, Count: &expr.Const{Val: int64(1), Typ: types.Int8}}
-	return r.raiseDuplicate(k, root, lcols, map[*plan.Scan]*catalog.Manifest{ls: old, bs: fresh})
+	return j
 }
 
 func (r *Executor) raiseDuplicate(k *uniqueKey, root plan.Node, cols []plan.Column, m map[*plan.Scan]*catalog.Manifest) error {
@@ -201,6 +206,11 @@ func (r *Executor) duplicate(k *uniqueKey, rows op.BatchReader, cols []plan.Colu
 	if err != nil || row == nil {
 		return err
 	}
+	return r.refusal(k, cols, row)
+}
+
+// refusal is the error of a row with a key that another has.
+func (r *Executor) refusal(k *uniqueKey, cols []plan.Column, row []types.Datum) error {
 	msg, what := "duplicate key value violates unique constraint %q", "already exists"
 	if k.building {
 		msg, what = "could not create unique index %q", "is duplicated"

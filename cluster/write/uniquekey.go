@@ -79,10 +79,14 @@ func (k *uniqueKey) over(e expr.Expr, id func(i int) expr.ColID) expr.Expr {
 const idSpan = 4096
 
 // rows returns a table's keys; those with a NULL only where NULLs are equal.
-// Its columns have the ids from first on, those it reads others of the span.
-func (k *uniqueKey) rows(first expr.ColID) (plan.Node, *plan.Scan, []plan.Column) {
+// Its columns have the ids from first on, those it reads others of the span. rowID, if it is given, is
+// a column more, of the rows' addresses.
+func (k *uniqueKey) rows(first expr.ColID, rowID ...plan.Column) (plan.Node, *plan.Scan, []plan.Column) {
 	if k.Kind != 'e' {
 		sc := keyScan(k.rel, k.Constraint, first)
+		for _, c := range rowID {
+			sc.RowID = c.ID
+		}
 		return sc, sc, sc.Cols
 	}
 	id := func(i int) expr.ColID { return first + 100 + expr.ColID(i) }
@@ -98,6 +102,10 @@ func (k *uniqueKey) rows(first expr.ColID) (plan.Node, *plan.Scan, []plan.Column
 		cols = append(cols, c)
 		p.Items = append(p.Items, plan.Item{Col: c, Expr: k.over(e, id)})
 		some = append(some, &expr.IsNull{Arg: colRef(c), Not: true})
+	}
+	for _, c := range rowID {
+		sc.RowID = c.ID
+		p.Items = append(p.Items, plan.Item{Col: c, Expr: colRef(c)})
 	}
 	if k.NullsNotDistinct {
 		return p, sc, cols

@@ -266,7 +266,7 @@ func answer(m pgproto3.BackendMessage) string {
 				s += " | " + f.name + ": " + printable([]byte(f.value))
 			}
 		}
-		if strings.HasPrefix(e.Where, "COPY t, ") && e.Code != "57014" { // of rows; elsewhere the two differ
+		if strings.HasPrefix(e.Where, "COPY t") && e.Code != "57014" { // of rows; elsewhere the two differ
 			s += " | context: " + printable([]byte(e.Where))
 		}
 		if e.Position != 0 {

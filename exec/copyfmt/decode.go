@@ -45,7 +45,12 @@ type Decoder struct {
 	reject             func(Reject)                   // nil: a record that is no row is an error
 	refused            bool                           // the current record
 	open               []byte                         // a record whose quote is not closed
+	count              int64                          // records so far, and
+	marks              []lineMark                     // those of them that are not a line after the one before
 }
+
+// lineMark says on which line a record ends.
+type lineMark struct{ row, line int64 }
 
 // batchBytes ends a batch early where rows are long; chargeStep is how much
 // of a long record comes between two charges.
@@ -108,6 +113,7 @@ func NewDecoder(r io.Reader, cols []Column, opts Options, env *types.Env, size i
 func (d *Decoder) reset(in io.Reader) {
 	d.r.Reset(in)
 	d.line, d.ended = 0, false
+	d.count, d.marks = 0, nil
 }
 
 // Next returns the next rows, io.EOF at the end.
@@ -127,6 +133,10 @@ func (d *Decoder) Next() (*batch.Batch, error) {
 	var rows []int32 // those that are, where a record was refused
 	for n < d.size && d.rows < batchBytes {
 		d.refused = false
+		next := d.line + 1
+		if d.count == 0 {
+			next = 1 // a header may be before it
+		}
 		ok, err := d.record()
 		if err != nil {
 			return nil, err
@@ -135,6 +145,10 @@ func (d *Decoder) Next() (*batch.Batch, error) {
 			d.ended = true
 			break
 		}
+		if d.line != next {
+			d.marks = append(d.marks, lineMark{d.count, d.line})
+		}
+		d.count++
 		if d.refused && rows == nil {
 			rows = make([]int32, 0, d.size)
 			for i := range n {

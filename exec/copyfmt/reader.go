@@ -2,9 +2,12 @@ package copyfmt
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"io"
+	"slices"
 	"sync"
+	"unsafe"
 
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/mem"
@@ -39,8 +42,11 @@ type Reader struct {
 	mu   sync.Mutex // of what follows, which Context reads while another goroutine is ahead in Next
 	cur  *chunk
 	prev *chunk // the one before, whose rows may not have been used yet
-	over bool   // an end mark came
-	rows int64  // returned
+	// marks are of the records that are not a line after the one before; nil where there is no memory for them.
+	marks []lineMark
+	kept  *mem.Account // of marks
+	over  bool         // an end mark came
+	rows  int64        // returned
 }
 
 // chunk is a part of the stream that consists of whole records.
@@ -59,7 +65,7 @@ type chunk struct {
 // NewReader makes a Reader; account, which may be nil, makes an account for each chunk that is
 // held. The rest is NewDecoder's.
 func NewReader(in io.Reader, cols []Column, opts Options, env *types.Env, size int, table string, threads int, account func() *mem.Account) (*Reader, error) {
-	r := &Reader{in: in, threads: max(threads, 1), account: account}
+	r := &Reader{in: in, threads: max(threads, 1), account: account, marks: []lineMark{{0, 1}}}
 	r.make = func(in io.Reader, header bool) (*Decoder, error) {
 		o := opts
 		o.Header, o.Ends = o.Header && header, r.ends
@@ -116,6 +122,7 @@ func (r *Reader) Next() (*batch.Batch, error) {
 		if p.err != nil {
 			return nil, r.redecode(p)
 		}
+		r.mark(p)
 		r.line += p.dec.line
 		if p.dec.marked {
 			r.over = true
@@ -159,6 +166,43 @@ func (r *Reader) Context(err error, row int64) error {
 		break
 	}
 	return err
+}
+
+// Line adds to an error the line of a row, of those that have been returned, as Context does of a row
+// whose text is not shown.
+func (r *Reader) Line(err error, row int64) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	i, at := slices.BinarySearchFunc(r.marks, row, func(m lineMark, row int64) int { return cmp.Compare(m.row, row) })
+	if !at {
+		i--
+	}
+	if i < 0 {
+		return err
+	}
+	return (&Decoder{table: r.first.table, line: r.marks[i].line + row - r.marks[i].row}).context(err, -1, nil)
+}
+
+// mark keeps the lines of a chunk's records.
+func (r *Reader) mark(p *chunk) {
+	if len(p.dec.marks) == 0 || r.marks == nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.account != nil {
+		if r.kept == nil {
+			r.kept = r.account()
+		}
+		// An append may have both its old room and the new.
+		if !r.kept.Try(4 * int64(len(p.dec.marks)) * int64(unsafe.Sizeof(lineMark{}))) {
+			r.marks = nil
+			return
+		}
+	}
+	for _, m := range p.dec.marks {
+		r.marks = append(r.marks, lineMark{p.from + m.row, p.line + m.line})
+	}
 }
 
 // dropPrev frees the chunk before the current one.
@@ -330,8 +374,10 @@ func (r *Reader) Close() {
 			p.free()
 		}
 	}
-	if r.first.acct != nil {
-		r.first.acct.Close()
+	for _, a := range []*mem.Account{r.first.acct, r.kept} {
+		if a != nil {
+			a.Close()
+		}
 	}
 	r.ahead, r.cur, r.prev, r.over = nil, nil, nil, true
 }

@@ -1,11 +1,14 @@
 package eval
 
 import (
+	"math"
+
 	"github.com/apache/arrow/go/v15/arrow/array"
 
 	"github.com/tributarydb/tributary/exec/vector"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/fn"
+	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -75,9 +78,10 @@ type inNode struct {
 	not   bool
 	ints  *intSet
 	strs  map[string]struct{}
-	short *intSet // strs as short keys, where they all are
-	null  bool    // the list holds a NULL
-	empty bool    // it holds nothing
+	short *intSet             // strs as short keys, where they all are
+	decs  map[string]struct{} // of a numeric without a fixed scale
+	null  bool                // the list holds a NULL
+	empty bool                // it holds nothing
 	typ   types.Type
 	memo  []uint8 // of a dictionary: which entries are in the set
 	entry *vector.Vec
@@ -122,8 +126,10 @@ func (n *inNode) constants(count int, at types.Type, el func(int) (types.Datum, 
 	var ints []int64
 	strs := map[string]struct{}{}
 	k := at.Form()
+	numeric := at.OID == types.NumericOID
 	switch {
 	case k == vector.I16 || k == vector.I32 || k == vector.I64 || k == vector.U32:
+	case k == vector.F32 || k == vector.F64 || numeric:
 	case k == vector.Str && at.Class() != types.ClassJSONB:
 	default:
 		return false
@@ -141,6 +147,14 @@ func (n *inNode) constants(count int, at types.Type, el func(int) (types.Datum, 
 			ints = append(ints, x) // of whatever width
 			continue
 		}
+		if x, ok := d.(number.Decimal); ok && numeric {
+			if k != vector.I64 {
+				strs[decimalKey(x)] = struct{}{}
+			} else if c, ok := x.Coefficient(int32(at.Scale)); ok && x.Rescale(int32(at.Scale)).Cmp(x) == 0 {
+				ints = append(ints, c)
+			}
+			continue
+		}
 		if t.OID != at.OID || t.Scale != at.Scale || t.Form() != k {
 			return false
 		}
@@ -148,13 +162,20 @@ func (n *inNode) constants(count int, at types.Type, el func(int) (types.Datum, 
 		if err != nil {
 			return false
 		}
-		if k == vector.Str {
+		switch k {
+		case vector.Str:
 			strs[types.Compared(at, v.Str(0))] = struct{}{}
-		} else {
+		case vector.F32:
+			ints = append(ints, floatKey(vector.At[float32](v, 0)))
+		case vector.F64:
+			ints = append(ints, floatKey(vector.At[float64](v, 0)))
+		default:
 			ints = append(ints, vector.IntAt(v, 0))
 		}
 	}
-	if k == vector.Str {
+	if numeric && k != vector.I64 {
+		n.decs = strs
+	} else if k == vector.Str {
 		if n.strs = strs; at.OID != types.BpcharOID {
 			n.short = shortSet(strs)
 		}
@@ -162,6 +183,26 @@ func (n *inNode) constants(count int, at types.Type, el func(int) (types.Datum, 
 		n.ints = newIntSet(ints)
 	}
 	return true
+}
+
+// floatKey returns the same number for values that are equal in SQL: 0 and -0, and all NaN.
+func floatKey[T float32 | float64](x T) int64 {
+	if x != x {
+		return math.MinInt64 // the bits of -0, which is none's key
+	}
+	return int64(math.Float64bits(float64(x) + 0))
+}
+
+// decimalKey is the same text for equal numbers.
+func decimalKey(d number.Decimal) string { return string(d.TrimScale().AppendBinary(nil)) }
+
+func floatKeys[T float32 | float64](fr *frame, v *vector.Vec) []int64 {
+	vals := vector.Values[T](v)
+	out := vector.Alloc[int64](fr.a, len(vals))
+	for i, x := range vals {
+		out[i] = floatKey(x)
+	}
+	return out
 }
 
 func isInteger(t types.Type) bool {
@@ -176,11 +217,11 @@ func (n *inNode) eval(fr *frame) (*vector.Vec, error) {
 	if n.empty { // x IN () is false, also for a NULL x
 		return vector.NewBoolConst(n.not, fr.n), nil
 	}
-	if v.AllNull() && (n.ints != nil || n.strs != nil) {
-		return vector.NewNull(fr.n), nil
-	}
-	if n.ints == nil && n.strs == nil {
+	if n.ints == nil && n.strs == nil && n.decs == nil {
 		return n.generic(fr, v)
+	}
+	if v.AllNull() {
+		return vector.NewNull(fr.n), nil
 	}
 	rows := v.Stored()
 	hit := vector.Alloc[uint8](fr.a, rows)
@@ -189,10 +230,23 @@ func (n *inNode) eval(fr *frame) (*vector.Vec, error) {
 		inInts(n.ints, hit, vector.Values[int16](v))
 	case n.ints != nil && v.Kind == vector.I32:
 		inInts(n.ints, hit, vector.Values[int32](v))
+	case n.ints != nil && v.Kind == vector.F32:
+		inInts(n.ints, hit, floatKeys[float32](fr, v))
+	case n.ints != nil && v.Kind == vector.F64:
+		inInts(n.ints, hit, floatKeys[float64](fr, v))
 	case n.ints != nil && v.Kind == vector.U32:
 		inInts(n.ints, hit, vector.Values[uint32](v))
 	case n.ints != nil:
 		inInts(n.ints, hit, vector.Values[int64](v))
+	case n.decs != nil:
+		at := vector.DecimalReader(v, n.typ)
+		for i := range hit {
+			hit[i] = 0
+			if !v.Null(i) {
+				_, ok := n.decs[decimalKey(at(i))]
+				hit[i] = vector.ByteOf(ok)
+			}
+		}
 	case v.Kind == vector.Dict && !v.One && v.Dict.N <= 2*v.N:
 		flags := n.entries(v)
 		idx := vector.Values[int32](v)

@@ -150,7 +150,7 @@ func (d *survivalDriver) unitsOf(sums []float64) *optim.Units {
 	far := false
 	for j := range dense {
 		mean := sums[1+2*j] / sums[0]
-		if v := sums[2+2*j]/sums[0] - float64(mean*mean); v > float64(1e-12*float64(mean*mean)) {
+		if v := sums[2+2*j]/sums[0] - float64(mean*mean); v > float64(1e-14*float64(mean*mean)) {
 			u.Center[first+j], u.Scale[first+j] = mean, math.Sqrt(v)
 			far = far || math.Abs(mean) > 16 || v > 16*16 || v < 1.0/(16*16)
 		}

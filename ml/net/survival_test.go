@@ -108,6 +108,23 @@ func TestCoxOfAnyUnits(t *testing.T) {
 			t.Errorf("coefficient %d is %v, not %v", j, a, b)
 		}
 	}
+	// Values as close together as float32 tells apart are learnt of as they are when spread out.
+	near, spread := patients(t), patients(t)
+	for i, x := range near.X {
+		x[0] = float64(float32(1 + 1e-6*x[0]))
+		spread.X[i][0] = (x[0] - 1) * 1e6
+	}
+	a, err := familytest.Train(t, survival{}, near, familytest.Spread{}, "event", "e", "tolerance", 1e-7)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := familytest.Train(t, survival{}, spread, familytest.Spread{}, "event", "e", "tolerance", 1e-7)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if math.Abs(a.State.TrainLoss-b.State.TrainLoss) > 1e-4 {
+		t.Errorf("a loss of %v, not %v", a.State.TrainLoss, b.State.TrainLoss)
+	}
 	// Scores that overflow in e^score: a step too long, that the rows survive.
 	for _, x := range d.X {
 		x[0] = 1e5 * x[0]

@@ -16,6 +16,8 @@ type Warning struct{ Message, Hint string }
 const (
 	manyClasses    = 100  // of a number: more suggest a regression
 	fewOthers      = 1e-3 // of the rows without a category of their own: less is no loss
+	farFromZero    = 1e4  // of a mean, in ranges of the values: float32 keeps three digits of what varies
+	unusualRange   = 1000 // of values, or its inverse: what a net's first weights and steps are not made for
 	fewRows        = 100  // with fewer, the distribution of values is unknown
 	separatedLoss  = 1e-3 // a linear classifier with a smaller loss than this …
 	separateWeight = 10   // … and weights beyond this does not converge: the classes are separable
@@ -36,6 +38,9 @@ func (r *runner) warnings(st *feature.Stats, p family.Predictor) (out []Warning)
 		if c.Role == feature.Feature && !c.Target && st.Rows >= fewRows && identifies(&c, &st.Cols[i], st.Rows) {
 			say(fmt.Sprintf("Leave it out: SELECT * EXCLUDE (%s).", c.Name), "the feature %q seems to identify rows: nothing learnt of it will hold for others", c.Name)
 			continue
+		}
+		if c.Role == feature.Feature && !c.Target && c.Encoder == feature.Plain {
+			r.unscaled(c.Name, &st.Cols[i], say)
 		}
 		if f := r.column(c.Name); f != nil && (f.Encoder == feature.OneHot || f.Encoder == feature.Ordinal) {
 			if own, share := f.Shared(&st.Cols[i]); share >= fewOthers {
@@ -61,6 +66,24 @@ func (r *runner) warnings(st *feature.Stats, p family.Predictor) (out []Warning)
 		}
 	}
 	return out
+}
+
+// unscaled warns about a number that a net takes as it is, by standardize = false, and of which it learns
+// little or nothing, although its training runs to the end. A linear model of hazards works in units of
+// its own, but its features are float32 too.
+func (r *runner) unscaled(name string, st *feature.ColStats, say func(hint, format string, args ...any)) {
+	j, mean, span := r.job, math.Abs(st.Number.Mean), st.Number.Max-st.Number.Min
+	if !j.Plan.Narrow || j.spec.Standardize || !(span > 0) {
+		return
+	}
+	const hint = "Leave out standardize = false, or scale it in the query."
+	net := family.Find(j.Family.Options(), "intervals") == nil || j.Options.Given("hidden_units")
+	switch {
+	case mean > farFromZero*span && !j.spec.AutoNarrow():
+		say(hint, "the values of the feature %q lie within %.3g around %.3g: numbers of 32 bits tell them apart by steps of %.1g", name, span, st.Number.Mean, mean/(1<<24))
+	case net && (span > unusualRange || span < 1/float64(unusualRange)):
+		say(hint, "the values of the feature %q lie within %.3g, and are not standardized: a net learns of numbers about 1", name, span)
+	}
 }
 
 // column returns the fitted encoder of a column, nil for none.

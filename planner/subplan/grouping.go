@@ -23,10 +23,23 @@ func shareGroupings(r *rule.Run, n plan.Node) plan.Node {
 	for _, a := range list {
 		if form, _, ok := Form(a); ok {
 			s.forms[a] = form
-			s.times[form]++
 		}
 	}
+	s.count(n)
 	return s.replace(n)
+}
+
+// count counts the forms of what will be there: below a grouping that is read from a buffer there is
+// nothing.
+func (s *groupings) count(n plan.Node) {
+	if a, ok := n.(*plan.Aggregate); ok && s.forms[a] != "" {
+		if s.times[s.forms[a]]++; s.times[s.forms[a]] > 1 {
+			return
+		}
+	}
+	for _, k := range n.Children() {
+		s.count(k)
+	}
 }
 
 // candidates adds the groupings that may be worth a buffer to list. The step of a recursion runs
@@ -53,7 +66,7 @@ func (s *groupings) replace(n plan.Node) plan.Node {
 	form := s.forms[a]
 	def, ok := s.defs[form]
 	if !ok {
-		def = define(s.r, n)
+		def = define(s.r, s.r.MapChildren(n, s.replace))
 		s.defs[form] = def
 	}
 	return reader(s.r, def, n.Schema())

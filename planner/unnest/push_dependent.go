@@ -155,6 +155,15 @@ func (d *decorrelator) ensure(t *table, cols plan.ColSet) *table {
 	return out
 }
 
+// ensureFor is ensure for a node that uses columns, below others that need those above: one domain has
+// all of them where there is none yet, for each reads L.
+func (d *decorrelator) ensureFor(t *table, used, above plan.ColSet) *table {
+	if len(used) > 0 && isUnit(t.n) {
+		used = rewrite.Union(used, above)
+	}
+	return d.ensure(t, used)
+}
+
 // complete adds the rows that a table leaves to its join (missing).
 func (d *decorrelator) complete(t *table) *table {
 	if t.missing == nil {
@@ -203,12 +212,15 @@ func (d *decorrelator) push(n plan.Node, above plan.ColSet) *table {
 	case *plan.Project:
 		return d.pushProject(n, above)
 	case *plan.Values:
+		if calls := listed(n); calls != nil {
+			return d.push(&plan.ProjectSet{Input: unit(), Calls: calls}, above)
+		}
 		return d.push(valuesUnion(d.r, n), above)
 	case *plan.FuncScan:
 		return d.push(&plan.ProjectSet{Input: unit(), Calls: n.Calls, Ordinality: n.Ordinality}, above)
 	case *plan.ProjectSet:
 		used := d.usesOuter(plan.Exprs(n)...)
-		t := d.ensure(d.complete(d.push(n.Input, rewrite.Union(above, used))), used)
+		t := d.ensureFor(d.complete(d.push(n.Input, rewrite.Union(above, used))), used, above)
 		m := plan.MapExprs(n, func(e expr.Expr) expr.Expr { return rewrite.Subst(e, t.values()) })
 		return &table{n: m.WithChildren([]plan.Node{t.n}), links: t.links}
 	case *plan.Aggregate:
@@ -408,7 +420,7 @@ func (d *decorrelator) pushProject(n *plan.Project, above plan.ColSet) *table {
 	if t.missing != nil && !subsetOf(used, have) {
 		t = d.complete(t)
 	}
-	t = d.ensure(t, used)
+	t = d.ensureFor(t, used, above)
 	by := t.values()
 	var missing map[expr.ColID]expr.Expr
 	if t.missing != nil {
