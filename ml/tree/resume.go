@@ -53,8 +53,8 @@ func (d *driver) UnmarshalBinary(state []byte) error {
 	d.trees = decodeTrees(r)
 	d.state = family.DecodeState(r)
 	d.best, d.bestAt, d.bestLoss, d.finished, d.drop = r.F64(), r.Int(), r.F64(), r.Bool(), r.Bool()
-	ok := r.OK() && d.phase <= opMeans && (d.phase == opSketch || d.phase == opMeans || d.g != nil && len(d.g.cols) == d.p.dense+len(d.p.codeSlots)) &&
-		(d.phase <= opBin || d.phase == opMeans || len(d.base) == d.p.outputs)
+	ok := r.OK() && d.phase <= opSketchAll && (d.phase == opSketch || d.phase >= opMeans || d.g != nil && len(d.g.cols) == d.p.dense+len(d.p.codeSlots)) &&
+		(d.phase <= opBin || d.phase >= opMeans || len(d.base) == d.p.outputs)
 	for i := range d.trees {
 		ok = ok && d.trees[i].uses(d.g.bins)
 	}
@@ -62,7 +62,7 @@ func (d *driver) UnmarshalBinary(state []byte) error {
 		r.Fail()
 		return r.Done("the state of a training of trees")
 	}
-	if d.phase == opSketch || d.phase == opBin || d.phase == opMeans {
+	if d.phase <= opBin || d.phase >= opMeans {
 		d.fresh = false // workers without state need none for the sketch
 	}
 	if d.phase == opMeans {
