@@ -48,9 +48,8 @@ type Distributed interface {
 	// Send sends what other nodes own, where owners names the node of each leaf; in a second
 	// reading what has not been sent yet. Once it has returned on all nodes, Assign follows.
 	Send(ctx context.Context, owners []int) error
-	// Put takes rows that another node sent, of a bucket, or encoded ones if bucket is
-	// block.Buckets.
-	Put(bucket int, rows []byte) error
+	// Put takes rows that another node's Send sent.
+	Put(rows []byte) error
 	// Frequent returns the rows of this node that are so frequent among total rows that
 	// their copies are shared by all leaves. All rows must have been put.
 	Frequent(total int64) ([]record.Frequent, error)
