@@ -69,6 +69,7 @@ type Usage struct {
 // Work computes partials of a node's rows: one of each leaf, or one of all.
 type Work struct {
 	Leaf func(ctx context.Context, leaf int) (family.Message, error)
+	Sum  bool // the leaves' partials are added up: other nodes know nothing of leaves in place
 	Node func(ctx context.Context) (family.Message, error)
 }
 

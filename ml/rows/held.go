@@ -97,13 +97,13 @@ func (h *held) Copies(of []block.RowHash) (Work, error) {
 	if of == nil {
 		return ofNode(h.copies()), nil
 	}
-	return Work{Leaf: func(ctx context.Context, leaf int) (family.Message, error) {
+	return h.Over(func(ctx context.Context, leaf int) (family.Message, error) {
 		var c *holdout.Copies
 		return c, h.withLeaf(ctx, leaf, func(_ *record.Leaf, v *record.View) error {
 			c = v.Count(of, h.cfg.Self)
 			return nil
 		})
-	}}, nil
+	}), nil
 }
 
 func (h *held) Stats(out *holdout.Holdout, _ []block.RowHash) (Work, error) {
@@ -111,7 +111,7 @@ func (h *held) Stats(out *holdout.Holdout, _ []block.RowHash) (Work, error) {
 		h.drawer = out.On(h.cfg.Self)
 	}
 	d := h.drawer
-	return Work{Leaf: func(ctx context.Context, leaf int) (family.Message, error) {
+	return h.Over(func(ctx context.Context, leaf int) (family.Message, error) {
 		var st *feature.Stats
 		return st, h.withLeaf(ctx, leaf, func(l *record.Leaf, v *record.View) (err error) {
 			if err = l.Draw(d, v); err == nil {
@@ -119,7 +119,7 @@ func (h *held) Stats(out *holdout.Holdout, _ []block.RowHash) (Work, error) {
 			}
 			return err
 		})
-	}}, nil
+	}), nil
 }
 
 // collect returns a leaf's statistics and, where there is plenty of memory for
