@@ -25,8 +25,8 @@ func (t trainings) Open(ctx context.Context, name string, job *train.Job, rescan
 }
 
 // Over implements training.Trainer.
-func (t trainings) Over(ctx context.Context, name string, job *train.Job, src *train.Source) (training.Training, *train.Encoded, error) {
-	g, s, err := t.n.trainer.Over(ctx, name, job, t.nodes(), src)
+func (t trainings) OpenCached(ctx context.Context, name string, job *train.Job, src *train.Source) (training.Training, *train.Encoded, error) {
+	g, s, err := t.n.trainer.OpenCached(ctx, name, job, t.nodes(), src)
 	if g == nil {
 		return nil, nil, err
 	}

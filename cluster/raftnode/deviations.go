@@ -34,7 +34,7 @@ const (
 	Learning Deviation = 1 << iota
 
 	// Applying: a cluster's only voter applies a command once it is on its own disk, before raft
-	// says that it is committed; and it reads without a round of heartbeats (early.go).
+	// says that it is committed; and it reads without a round of heartbeats (soloapply.go).
 	//
 	// Safe: one voter is a majority. The term is the one that it leads, all from before it is
 	// applied, and the configuration looked at is the last in the log, committed or not, as raft's

@@ -22,7 +22,7 @@
 // time, and members send each other the encoded rows as they come.
 //
 // When a group has succeeded, its members may keep their parts' blocks (Keep), as idle
-// memory; Over opens a group over blocks of one origin, if all members still have them.
+// memory; OpenCached opens a group over blocks of one origin, if all members still have them.
 // See docs/decisions/0021.
 //
 // A member that is lost ends the group with an error of class 08; the driver

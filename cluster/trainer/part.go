@@ -2,7 +2,6 @@ package trainer
 
 import (
 	"context"
-	"encoding/binary"
 	"io"
 	"sync"
 
@@ -63,24 +62,21 @@ func (p *part) Add(ctx context.Context, b *batch.Batch) error {
 }
 
 // sendRows sends the rows that each puts to another member.
-func (p *part) sendRows(ctx context.Context, to int, each func(put func(bucket int, rows []byte) error) error) error {
+func (p *part) sendRows(ctx context.Context, to int, each func(put func(rows []byte) error) error) error {
 	var put *rpc.Put
 	defer func() {
 		if put != nil {
 			put.Cancel()
 		}
 	}()
-	err := each(func(bucket int, rows []byte) (err error) {
+	err := each(func(rows []byte) (err error) {
 		if put == nil { // opened on demand: not all pairs of nodes have rows for each other
 			m := &offer{name: p.name, slice: rowsSlice}
 			if put, err = p.t.cfg.Peers.Put(ctx, p.members[to], callOffer, m.encode()); err != nil {
 				return err
 			}
 		}
-		n := int64(len(rows) + binary.MaxVarintLen64)
-		p.w.ChargeTransit(n)
-		defer p.w.ChargeTransit(-n)
-		return put.Send(rowsChunk(bucket, rows))
+		return put.Send(rows)
 	})
 	if err == nil && put != nil {
 		_, err = put.Finish()
@@ -98,21 +94,14 @@ func (p *part) take(recv func() ([]byte, error)) error {
 		if err != nil {
 			return err
 		}
-		if err := p.put(chunk); err != nil {
+		p.w.ChargeTransit(int64(len(chunk)))
+		err = p.w.Put(chunk)
+		p.w.ChargeTransit(-int64(len(chunk)))
+		rpc.Free(chunk)
+		if err != nil {
 			return err
 		}
 	}
-}
-
-// put adds a chunk of another member's rows.
-func (p *part) put(chunk []byte) error {
-	p.w.ChargeTransit(int64(len(chunk)))
-	defer p.w.ChargeTransit(-int64(len(chunk)))
-	bucket, rows, err := readChunk(chunk)
-	if err != nil {
-		return err
-	}
-	return p.w.Put(bucket, rows)
 }
 
 // task computes the partials of the node's leaves, and merges and ships what it can.

@@ -1,12 +1,9 @@
 package trainer
 
 import (
-	"encoding/binary"
-
 	"github.com/tributarydb/tributary/ml/canon"
 	"github.com/tributarydb/tributary/ml/reduce"
 	"github.com/tributarydb/tributary/ml/train"
-	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
 // The RPCs.
@@ -75,19 +72,4 @@ func decodeOffer(b []byte) (*offer, error) {
 		d.Fail()
 	}
 	return m, d.Done("the header of a training partial")
-}
-
-// rowsChunk is a bucket's number and some of its rows, or block.Buckets and
-// encoded rows of any.
-func rowsChunk(bucket int, rows []byte) []byte {
-	b := binary.AppendUvarint(make([]byte, 0, len(rows)+binary.MaxVarintLen64), uint64(bucket))
-	return append(b, rows...)
-}
-
-func readChunk(b []byte) (bucket int, rows []byte, err error) {
-	v, n := binary.Uvarint(b)
-	if n <= 0 || v > 1<<31 {
-		return 0, nil, pgerr.New(pgerr.DataCorrupted, "a chunk of training rows is malformed")
-	}
-	return int(v), b[n:], nil
 }

@@ -46,7 +46,7 @@ func (d *drive) over(ctx context.Context, name string, src *train.Source) (Train
 	if src == nil || d.plan.Job.Folds() > 0 {
 		return nil, nil, nil
 	}
-	return d.j.cfg.Trainer.Over(ctx, name, d.plan.Job, src)
+	return d.j.cfg.Trainer.OpenCached(ctx, name, d.plan.Job, src)
 }
 
 // digest is the digest of a table's contents at a version of its manifest.

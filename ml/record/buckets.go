@@ -31,17 +31,17 @@ func (s *Store) endAdds() error {
 	return nil
 }
 
-// takeRun is how many bytes of records TakeBucket emits at once, unless one record is
-// longer, and takeLeast the same where memory is scarce.
+// takeRun is how many bytes of records Take emits at once, unless one record is longer,
+// and takeLeast the same where memory is scarce.
 const (
-	takeRun   = 1 << 20
+	takeRun   = 256 << 10
 	takeLeast = 64 << 10
 )
 
-// TakeBucket hands the records of a bucket, of rows that were added here, to
+// Take hands the records of the buckets from … end-1, of rows that were added here, to
 // emit in runs of whole records, and forgets them; their memory is free when
 // the store spills or is closed. The bytes are emit's for the call.
-func (s *Store) TakeBucket(bkt int, emit func(records []byte) error) error {
+func (s *Store) Take(from, end int, emit func(records []byte) error) error {
 	if err := s.endAdds(); err != nil {
 		return err
 	}
@@ -49,58 +49,56 @@ func (s *Store) TakeBucket(bkt int, emit func(records []byte) error) error {
 	added := s.added
 	s.mu.Unlock()
 	// Copied first: emit may wait for others, who may wait for room here.
-	for {
-		records := s.takeOut(added, bkt)
-		if records == nil {
-			break
+	size := s.chunkBytes(takeLeast, takeRun)
+	s.take(int64(size))
+	run := make([]byte, 0, size)
+	defer func() { s.shrink(int64(cap(run))) }()
+	for bkt := from; bkt < end; bkt++ {
+		for full := true; full; {
+			if run, full = s.takeOut(added, bkt, run); full {
+				if err := emit(run); err != nil {
+					return err
+				}
+				run = run[:0]
+			}
 		}
-		err := emit(records)
-		s.shrink(int64(cap(records)))
-		if err != nil {
-			return err
+		for _, sh := range added {
+			if err := s.onDisk(sh, bkt, func(e extent) error { return s.emitExtent(e, emit) }); err != nil {
+				return err
+			}
+			sh.gone[bkt], sh.rows[bkt] = true, 0
 		}
 	}
-	for _, sh := range added {
-		if err := s.onDisk(sh, bkt, func(e extent) error { return s.emitExtent(e, emit) }); err != nil {
-			return err
-		}
-		sh.gone[bkt], sh.rows[bkt] = true, 0
+	if len(run) == 0 {
+		return nil
 	}
-	return nil
+	return emit(run)
 }
 
-// takeOut forgets a run of a bucket's records in memory, and returns a copy of them,
-// which is charged; nil where there are no more.
-func (s *Store) takeOut(added []*shard, bkt int) (records []byte) {
+// takeOut forgets records of a bucket in memory and appends them to a run, which is
+// charged; it reports whether the run is full before all are taken.
+func (s *Store) takeOut(added []*shard, bkt int, run []byte) (_ []byte, full bool) {
 	s.moving.Lock()
 	defer s.moving.Unlock()
-	most := s.chunkBytes(takeLeast, takeRun)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, sh := range added {
 		for _, d := range sh.distributed {
-			keys := d.of(bkt)
-			n, size := 0, 0
-			for ; n < len(keys); n++ {
-				k := len(s.layout.whole(keys[n].at.in(s.regions)))
-				if n > 0 && size+k > most {
-					break
+			for _, k := range d.of(bkt) {
+				rec := s.layout.whole(k.at.in(s.regions))
+				if more := len(run) + len(rec) - cap(run); more > 0 {
+					if len(run) > 0 {
+						return run, true
+					}
+					s.acct.Take(int64(more)) // what frees more
+					run = make([]byte, 0, len(rec))
 				}
-				size += k
+				run = append(run, rec...)
+				d.gone[bkt]++
 			}
-			if n == 0 {
-				continue
-			}
-			s.acct.Take(int64(size)) // what frees more
-			records = make([]byte, 0, size)
-			for _, k := range keys[:n] {
-				records = append(records, s.layout.whole(k.at.in(s.regions))...)
-			}
-			d.gone[bkt] += uint32(n)
-			return records
 		}
 	}
-	return nil
+	return run, false
 }
 
 // emitExtent hands out the records of an extent in runs.
@@ -125,11 +123,8 @@ func (s *Store) emitExtent(e extent, emit func(records []byte) error) error {
 	return err
 }
 
-// PutBucket takes records that TakeBucket of another node's store emitted.
-func (s *Store) PutBucket(bkt int, records []byte) error {
-	if bkt < 0 || bkt >= block.Buckets {
-		return errRecords()
-	}
+// Put takes records that Take of another node's store emitted.
+func (s *Store) Put(records []byte) error {
 	if err := s.endAdds(); err != nil {
 		return err
 	}
@@ -143,9 +138,10 @@ func (s *Store) PutBucket(bkt int, records []byte) error {
 		size, n := 0, 0
 		for size < len(records) && n < groupRows {
 			k, ok := s.layout.recordLen(records[size:])
-			if !ok || int(be.Uint64(records[size:])>>(64-block.BucketBits)) != bkt {
+			if !ok {
 				return errRecords()
 			}
+			sh.rows[be.Uint64(records[size:])>>(64-block.BucketBits)]++
 			size += k
 			n++
 		}
@@ -155,7 +151,6 @@ func (s *Store) PutBucket(bkt int, records []byte) error {
 		}
 		copy(buf, records)
 		sh.keep(s.layout.keys(keys, buf, at))
-		sh.rows[bkt] += int64(n)
 		records = records[size:]
 	}
 	if s.shouldSpill(sh) {

@@ -22,7 +22,7 @@
 //
 //	Add ─▶ records as they come      any goroutine, any order; spill to a file
 //	         │  keys distributed to buckets 0 … 4095
-//	         │ TakeBucket / PutBucket     ship to the node that owns the leaf
+//	         │ Take / Put     ship to the node that owns the leaf
 //	         ▼
 //	       Finish, MakeLeaf(leaf) ─▶ Leaf   records, in the file brought together when they are looked at
 //	         │  package feature encodes, Order

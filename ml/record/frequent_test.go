@@ -51,7 +51,7 @@ func TestCopiesOnAllLeaves(t *testing.T) {
 				from, to := LeafBuckets(leaf, leaves)
 				for i, s := range stores {
 					for b := from; b < to && i != owner(leaf); b++ {
-						if err := s.TakeBucket(b, func(rows []byte) error { return stores[owner(leaf)].PutBucket(b, rows) }); err != nil {
+						if err := s.Take(b, b+1, func(rows []byte) error { return stores[owner(leaf)].Put(rows) }); err != nil {
 							t.Fatal(err)
 						}
 					}

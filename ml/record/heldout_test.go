@@ -76,7 +76,7 @@ func leavesOf(t *testing.T, stores []*Store, inPlace bool) (leaves [][]*Leaf, al
 		}
 		for _, s := range stores[1:] {
 			for b := range block.Buckets {
-				if err := s.TakeBucket(b, func(rows []byte) error { return stores[0].PutBucket(b, rows) }); err != nil {
+				if err := s.Take(b, b+1, func(rows []byte) error { return stores[0].Put(rows) }); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -227,7 +227,7 @@ func TestLeavesDependOnTheRowsAlone(t *testing.T) {
 			from, to := LeafBuckets(leaf, 4)
 			for _, n := range nodes {
 				for b := from; b < to && n != owner; b++ {
-					if err := n.TakeBucket(b, func(rec []byte) error { return owner.PutBucket(b, rec) }); err != nil {
+					if err := n.Take(b, b+1, func(rec []byte) error { return owner.Put(rec) }); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -275,7 +275,7 @@ func TestLeavesDependOnTheRowsAlone(t *testing.T) {
 					for leaf := to; leaf < 4; leaf += 3 {
 						first, end := LeafBuckets(leaf, 4)
 						for b := first; b < end; b++ {
-							if err := n.TakeBucket(b, func(rec []byte) error { return owner.PutBucket(b, rec) }); err != nil {
+							if err := n.Take(b, b+1, func(rec []byte) error { return owner.Put(rec) }); err != nil {
 								t.Error(err)
 								return
 							}
@@ -361,7 +361,7 @@ func TestBadRecordsAreRefused(t *testing.T) {
 	s := NewStore(layout, Config{Pool: mem.NewPool("t", 0)})
 	defer s.Close()
 	for _, b := range [][]byte{{1}, make([]byte, 500), bytes.Repeat([]byte{255}, 4096)} {
-		if err := s.PutBucket(5, b); !pgerr.Is(err, pgerr.DataCorrupted) {
+		if err := s.Put(b); !pgerr.Is(err, pgerr.DataCorrupted) {
 			t.Errorf("%d bytes: %v", len(b), err)
 		}
 	}

@@ -79,9 +79,9 @@ type Config struct {
 	Lengths *Lengths
 }
 
-// Store holds one node's rows of one job until they are encoded. Add, PutBucket
+// Store holds one node's rows of one job until they are encoded. Add, Put
 // and MakeLeaf may be called from several goroutines, each phase after the other;
-// TakeBucket from one at a time for each bucket, also while rows are put.
+// Take from one at a time for each bucket, also while rows are put.
 type Store struct {
 	layout *Layout
 	cfg    Config

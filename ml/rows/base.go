@@ -33,6 +33,11 @@ type base struct {
 
 func (b *base) Owners() []int { return b.owners }
 
+// Over implements Rows.
+func (b *base) Over(leaf func(ctx context.Context, leaf int) (family.Message, error)) Work {
+	return Work{Leaf: leaf, Sum: b.InPlace}
+}
+
 func (b *base) Usage() Usage { return Usage{b.reads, b.moved.Load(), b.encoded.Load()} }
 
 // end frees what is needed until the rows are blocks.
@@ -184,11 +189,11 @@ func (b *base) ofLeaves(f func(ctx context.Context, leaf int) (*Encoded, error),
 			left.Add(1)
 		}
 	}
-	return Work{Leaf: func(ctx context.Context, leaf int) (family.Message, error) {
+	return b.Over(func(ctx context.Context, leaf int) (family.Message, error) {
 		s, err := f(ctx, leaf)
 		if err == nil && left.Add(-1) == 0 {
 			err = last()
 		}
 		return s, err
-	}}
+	})
 }

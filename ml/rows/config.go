@@ -54,7 +54,7 @@ type Config struct {
 	// Send passes what each puts to another node's Put, and returns when it is there. It is
 	// required where there are several nodes and rows are distributed. A put may use
 	// the bytes during the call only.
-	Send func(ctx context.Context, to int, each func(put func(bucket int, rows []byte) error) error) error
+	Send func(ctx context.Context, to int, each func(put func(rows []byte) error) error) error
 	// Records keeps records where rows could go straight into tiles too, for tests.
 	Records bool
 }
@@ -69,6 +69,7 @@ type Usage struct {
 // Work computes partials of a node's rows: one of each leaf, or one of all.
 type Work struct {
 	Leaf func(ctx context.Context, leaf int) (family.Message, error)
+	Sum  bool // the leaves' partials are added up: other nodes know nothing of leaves in place
 	Node func(ctx context.Context) (family.Message, error)
 }
 

@@ -51,7 +51,7 @@ func (h *held) Send(ctx context.Context, owners []int) error {
 	for to := range h.cfg.Workers {
 		if to != h.cfg.Self {
 			g.Go(func() error {
-				return h.cfg.Send(ctx, to, func(put func(bucket int, rows []byte) error) error { return h.sendTo(ctx, owners, to, put) })
+				return h.cfg.Send(ctx, to, func(put func(rows []byte) error) error { return h.sendTo(owners, to, put) })
 			})
 		}
 	}
@@ -59,29 +59,24 @@ func (h *held) Send(ctx context.Context, owners []int) error {
 }
 
 // sendTo sends the rows of a node's leaves.
-func (h *held) sendTo(ctx context.Context, owners []int, to int, put func(bucket int, rows []byte) error) error {
+func (h *held) sendTo(owners []int, to int, put func(rows []byte) error) error {
 	for leaf, owner := range owners {
 		if owner != to {
 			continue
 		}
 		from, end := record.LeafBuckets(leaf, len(owners))
-		for bkt := from; bkt < end; bkt++ {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			if err := h.store.TakeBucket(bkt, func(rows []byte) error {
-				h.moved.Add(int64(len(rows)))
-				return put(bkt, rows)
-			}); err != nil {
-				return err
-			}
+		if err := h.store.Take(from, end, func(rows []byte) error {
+			h.moved.Add(int64(len(rows)))
+			return put(rows)
+		}); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
 // Put implements Distributed.
-func (h *held) Put(bucket int, rows []byte) error { return h.store.PutBucket(bucket, rows) }
+func (h *held) Put(rows []byte) error { return h.store.Put(rows) }
 
 // Frequent implements Distributed.
 func (h *held) Frequent(total int64) ([]record.Frequent, error) { return h.store.Frequent(total) }
@@ -102,13 +97,13 @@ func (h *held) Copies(of []block.RowHash) (Work, error) {
 	if of == nil {
 		return ofNode(h.copies()), nil
 	}
-	return Work{Leaf: func(ctx context.Context, leaf int) (family.Message, error) {
+	return h.Over(func(ctx context.Context, leaf int) (family.Message, error) {
 		var c *holdout.Copies
 		return c, h.withLeaf(ctx, leaf, func(_ *record.Leaf, v *record.View) error {
 			c = v.Count(of, h.cfg.Self)
 			return nil
 		})
-	}}, nil
+	}), nil
 }
 
 func (h *held) Stats(out *holdout.Holdout, _ []block.RowHash) (Work, error) {
@@ -116,7 +111,7 @@ func (h *held) Stats(out *holdout.Holdout, _ []block.RowHash) (Work, error) {
 		h.drawer = out.On(h.cfg.Self)
 	}
 	d := h.drawer
-	return Work{Leaf: func(ctx context.Context, leaf int) (family.Message, error) {
+	return h.Over(func(ctx context.Context, leaf int) (family.Message, error) {
 		var st *feature.Stats
 		return st, h.withLeaf(ctx, leaf, func(l *record.Leaf, v *record.View) (err error) {
 			if err = l.Draw(d, v); err == nil {
@@ -124,7 +119,7 @@ func (h *held) Stats(out *holdout.Holdout, _ []block.RowHash) (Work, error) {
 			}
 			return err
 		})
-	}}, nil
+	}), nil
 }
 
 // collect returns a leaf's statistics and, where there is plenty of memory for

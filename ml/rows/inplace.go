@@ -241,16 +241,16 @@ func (n *inPlace) Assign([]int, []record.Frequent) ([]int, error) {
 }
 
 func (n *inPlace) Finish() (buckets []int64, short bool) {
-	buckets = make([]int64, block.Buckets)
+	rows := int64(0)
 	n.mu.Lock()
 	for _, t := range n.all {
-		buckets[0] += int64(t.rows)
+		rows += int64(t.rows)
 		if t.b != nil {
-			buckets[0] += int64(t.Rows())
+			rows += int64(t.Rows())
 		}
 	}
 	n.mu.Unlock()
-	return buckets, n.tally != nil && (n.passing.Load() || n.blocks.Spilled())
+	return []int64{rows}, n.tally != nil && (n.passing.Load() || n.blocks.Spilled())
 }
 
 func (n *inPlace) ReadAgain(owners []int) (*Reread, error) { return n.readAgain(n, owners) }
@@ -279,21 +279,21 @@ func (n *inPlace) Copies(of []block.RowHash) (Work, error) {
 	if of == nil {
 		return ofNode(n.copies()), nil
 	}
-	return Work{Leaf: func(_ context.Context, leaf int) (family.Message, error) {
+	return n.Over(func(_ context.Context, leaf int) (family.Message, error) {
 		b, release, err := n.blocks.Open(BlockOf(leaf, false))
 		if err != nil || b == nil {
 			return &holdout.Copies{}, err
 		}
 		defer release()
 		return holdout.OfBlock(b, of, n.cfg.Self), nil
-	}}, nil
+	}), nil
 }
 
 func (n *inPlace) Stats(out *holdout.Holdout, _ []block.RowHash) (Work, error) {
 	if n.drawer == nil {
 		n.drawer = out.On(n.cfg.Self)
 	}
-	return Work{Leaf: n.stats}, nil
+	return n.Over(n.stats), nil
 }
 
 // stats draws what is held out of a leaf, and returns its statistics.

@@ -245,8 +245,8 @@ func (r *Reread) Encode(e *Encoding) (Work, error) {
 }
 
 // Put implements Distributed.
-func (r *Reread) Put(bucket int, rows []byte) error {
-	if bucket != block.Buckets || r.shuffle == nil || len(rows) == 0 || int(rows[0]) >= len(r.shuffle.stores) {
+func (r *Reread) Put(rows []byte) error {
+	if r.shuffle == nil || len(rows) == 0 || int(rows[0]) >= len(r.shuffle.stores) {
 		return pgerr.Internal("encoded rows of a training came to who does not read rows again")
 	}
 	return r.shuffle.stores[rows[0]].PutCoded(rows[1:])

@@ -5,6 +5,7 @@ import (
 
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/ml/block"
+	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/holdout"
 	"github.com/tributarydb/tributary/ml/record"
 )
@@ -16,7 +17,7 @@ type Rows interface {
 	// Add takes rows of the query, with the training's columns in order.
 	Add(ctx context.Context, b *batch.Batch) error
 	// Finish is called when the query has been read. It returns how many rows came, by the
-	// buckets of their hashes, which mean nothing in place; and whether there is no memory to
+	// buckets of their hashes, or in one number where hashes mean nothing; and whether there is no memory to
 	// hold them: if one node is short, no node holds its rows.
 	Finish() (buckets []int64, short bool)
 	// Assign ends the distribution of rows: owners names the node of each leaf, nil in place.
@@ -35,6 +36,8 @@ type Rows interface {
 	// *Encoded. Owners may have changed then.
 	Encode(e *Encoding) (Work, error)
 	Owners() []int
+	// Over is the work of a function over the leaves.
+	Over(leaf func(ctx context.Context, leaf int) (family.Message, error)) Work
 	// NextFold drops what is known of the rows, for other ones to be held out. Blocks are
 	// dropped by the caller.
 	NextFold() error
@@ -48,9 +51,8 @@ type Distributed interface {
 	// Send sends what other nodes own, where owners names the node of each leaf; in a second
 	// reading what has not been sent yet. Once it has returned on all nodes, Assign follows.
 	Send(ctx context.Context, owners []int) error
-	// Put takes rows that another node sent, of a bucket, or encoded ones if bucket is
-	// block.Buckets.
-	Put(bucket int, rows []byte) error
+	// Put takes rows that another node's Send sent.
+	Put(rows []byte) error
 	// Frequent returns the rows of this node that are so frequent among total rows that
 	// their copies are shared by all leaves. All rows must have been put.
 	Frequent(total int64) ([]record.Frequent, error)

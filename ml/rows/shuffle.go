@@ -129,7 +129,7 @@ func (s *shuffle) send(to, least int) error {
 		return nil
 	}
 	s.moved.Add(int64(len(x.buf)))
-	err := s.cfg.Send(s.cfg.Context, to%s.cfg.Workers, func(put func(bucket int, rows []byte) error) error { return put(block.Buckets, x.buf) })
+	err := s.cfg.Send(s.cfg.Context, to%s.cfg.Workers, func(put func(rows []byte) error) error { return put(x.buf) })
 	x.buf = x.buf[:0]
 	return err
 }

@@ -199,7 +199,7 @@ func (s weightSums) Encode(e *canon.E) {
 
 // begin implements body.
 func (t *weightTask) begin(w *Worker, p *Part) error {
-	p.ofLeaves(func(ctx context.Context, leaf int) (family.Message, error) {
+	return p.do(w.rows.Over(func(ctx context.Context, leaf int) (family.Message, error) {
 		sums := make(weightSums, len(t.class))
 		b, release, err := w.blocks.Open(blockOf(family.Rows{Leaf: leaf}))
 		if err != nil || b == nil {
@@ -216,6 +216,5 @@ func (t *weightTask) begin(w *Worker, p *Part) error {
 			}
 		}
 		return sums, ctx.Err()
-	})
-	return nil
+	}), nil)
 }

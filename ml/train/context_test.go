@@ -20,7 +20,7 @@ func TestWorkerEnds(t *testing.T) {
 	l := &Local{}
 	for i := range 2 {
 		w, err := NewWorker(job, WorkerConfig{Context: ctx, Pool: mem.NewPool("node", 5<<20), Temp: t.TempDir(), Threads: 1, Workers: 2, Self: i, Rescan: true,
-			Send: func(ctx context.Context, to int, each func(func(int, []byte) error) error) error {
+			Send: func(ctx context.Context, to int, each func(func([]byte) error) error) error {
 				if ctx.Value(key{}) == nil {
 					t.Error("rows are sent without the context of the job")
 				}

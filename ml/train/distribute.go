@@ -8,7 +8,6 @@ import (
 	"github.com/tributarydb/tributary/ml/canon"
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/record"
-	"github.com/tributarydb/tributary/ml/reduce"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
@@ -18,7 +17,7 @@ type Distribution struct {
 	Rescan bool  // not all workers can hold their rows: the query must be read once more
 	job    *Job
 	red    Reducer
-	owners []int // of the leaves; nil for a job in place
+	owners []int // of the leaves; nil in place
 }
 
 // Distribute brings rows, when the query has been read, to the workers that own their
@@ -33,25 +32,14 @@ func Distribute(ctx context.Context, job *Job, red Reducer, workers int) (*Distr
 	for _, n := range f.buckets {
 		d.Rows += n
 	}
-	if job.InPlace() { // each worker divides its own rows
-		if d.Rescan {
-			err = d.reduce(ctx, &sendTask{rescan: true})
-		}
-		return d, err
-	}
-	ids := make([]int, workers)
-	for i := range ids {
-		ids[i] = i
-	}
-	d.owners = reduce.Place(job.Leaves(f.buckets), ids)
-	if d.Rescan {
+	if d.owners = job.rows().Place(job.Leaves(f.buckets), workers); d.Rescan {
 		return d, d.reduce(ctx, &sendTask{d.owners, true})
 	}
-	return d, d.send(ctx)
+	return d, d.Again(ctx)
 }
 
-// Again ends the distribution when the query has been read once more: most rows were sent
-// to their owners as they were read.
+// Again ends the distribution when the query has been read: once more, where most rows were
+// sent to their owners as they were read. In place each worker divides its own.
 func (d *Distribution) Again(ctx context.Context) error {
 	if d.owners == nil {
 		return nil
@@ -107,7 +95,7 @@ func (f *finished) Encode(e *canon.E) {
 
 func (t *finishTask) decode(_ *Job, d *canon.D) family.Message {
 	f := &finished{d.I64s(), d.Bool()}
-	if len(f.buckets) != block.Buckets {
+	if n := len(f.buckets); n != block.Buckets && n != 1 {
 		d.Fail()
 	}
 	return f
@@ -115,6 +103,9 @@ func (t *finishTask) decode(_ *Job, d *canon.D) family.Message {
 
 func (t *finishTask) merge(_ *Job, left, right family.Message) (family.Message, error) {
 	return merged(left, right, func(a, b *finished) {
+		if len(a.buckets) < len(b.buckets) {
+			a.buckets, b.buckets = b.buckets, a.buckets
+		}
 		for i, n := range b.buckets {
 			a.buckets[i] += n
 		}

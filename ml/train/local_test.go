@@ -32,7 +32,7 @@ func (l *Local) DistributeTo(ctx context.Context, total int64, owners []int) err
 }
 
 // sender is a WorkerConfig's Send among the workers.
-func (l *Local) sender(_ context.Context, to int, each func(put func(bucket int, rows []byte) error) error) error {
+func (l *Local) sender(_ context.Context, to int, each func(put func(rows []byte) error) error) error {
 	return each(l.Workers[to].Put)
 }
 

@@ -151,21 +151,16 @@ func (p *Part) do(k rows.Work, err error) error {
 		return err
 	case k.Node != nil:
 		p.ofNode(k.Node)
-	default:
-		p.ofLeaves(k.Leaf)
+		return nil
 	}
-	return nil
-}
-
-// ofLeaves computes a partial of each leaf. For a job in place they are added up.
-func (p *Part) ofLeaves(f leafFunc) {
-	p.whole = p.w.job.InPlace()
+	p.whole = k.Sum
 	p.work = func() (taskPass, error) {
 		if p.whole {
-			return &adding{f: f, p: p}, nil
+			return &adding{f: k.Leaf, p: p}, nil
 		}
-		return f, nil
+		return leafFunc(k.Leaf), nil
 	}
+	return nil
 }
 
 // ofNode sets the partial of all of the node's leaves to what get returns.

@@ -172,8 +172,8 @@ func (r *runner) begin() (err error) {
 	if s.Given, err = r.given(); err != nil {
 		return err
 	}
-	if r.cw == nil && r.job.windows == nil {
-		r.ranges = r.learns.Ranges(r.job.Spec(), r.stats)
+	if r.cw == nil {
+		r.ranges = r.job.rows().Ranges(r.learns, r.stats)
 	}
 	r.driver, err = r.job.Family.NewDriver(s, r.red.Home())
 	if err != nil || r.in.Resume == nil {

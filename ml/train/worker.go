@@ -117,12 +117,12 @@ func (w *Worker) Add(ctx context.Context, b *batch.Batch) error {
 }
 
 // Put takes rows that another worker sent: see rows.Distributed.
-func (w *Worker) Put(bucket int, part []byte) error {
+func (w *Worker) Put(part []byte) error {
 	d, err := w.distributed()
 	if err != nil {
 		return err
 	}
-	return d.Put(bucket, part)
+	return d.Put(part)
 }
 
 // distributed returns the rows, of a job whose rows are sent to the owners of their leaves.

@@ -85,7 +85,7 @@ func (d *driver) Next() *family.Step {
 		b.Ground = d.g
 	}
 	switch d.phase {
-	case opSketch:
+	case opSketch, opSketchAll:
 		d.step = s
 		return s
 	case opBin:
@@ -170,7 +170,7 @@ func (d *driver) Tell(m family.Message) error {
 	op := d.phase
 	d.step, d.fresh = nil, false
 	switch op {
-	case opSketch:
+	case opSketch, opSketchAll:
 		return d.sketched(m.(*sketch))
 	case opMeans:
 		d.g, d.seen, d.phase = newGround(d.p, d.seen, m.(means)), nil, opBin
@@ -227,6 +227,11 @@ func (d *driver) sketched(s *sketch) error {
 	}
 	if !(max(s.yMax, -s.yMin, s.wMax) < tooLarge) {
 		return pgerr.New(pgerr.NumericValueOutOfRange, "values of the target or the weights are too large to train on")
+	}
+	s.sample.compact(s.dense)
+	if d.phase == opSketch && s.sample.cut && len(s.sample.hash) < s.sample.size {
+		d.phase = opSketchAll
+		return nil
 	}
 	if err := d.charge(0, 0); err != nil {
 		return err

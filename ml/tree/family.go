@@ -79,7 +79,7 @@ func (k *kind) DecodeStep(op uint8, d *canon.D) family.Message {
 // DecodePartial implements family.Family.
 func (k *kind) DecodePartial(op uint8, d *canon.D) family.Message {
 	switch op {
-	case opSketch:
+	case opSketch, opSketchAll:
 		return decodeSketch(d)
 	case opMeans:
 		return means(d.I64s())

@@ -10,12 +10,13 @@ import (
 
 // The steps.
 const (
-	opSketch uint8 = iota + 1 // sketch raw values: no body; partial sketch
-	opBin                     // compute bins: body with the ground; partial labels
-	opRound                   // add the last trees to scores, begin new ones; partial grown
-	opGrow                    // split nodes; partial grown
-	opMeans                   // after opSketch, where a column has more categories than bins: body scale; partial means
-	opRenew                   // search the quantiles of rows' residuals; partial grown
+	opSketch    uint8 = iota + 1 // sketch raw values: no body; partial sketch
+	opBin                        // compute bins: body with the ground; partial labels
+	opRound                      // add the last trees to scores, begin new ones; partial grown
+	opGrow                       // split nodes; partial grown
+	opMeans                      // after a sketch, where a column has more categories than bins: body scale; partial means
+	opRenew                      // search the quantiles of rows' residuals; partial grown
+	opSketchAll                  // opSketch again, where it found too few rows: see problem.narrow
 )
 
 // body is the body of all steps.

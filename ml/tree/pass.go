@@ -34,7 +34,7 @@ type pass struct {
 // PassBytes implements family.Worker.
 func (w *worker) PassBytes(s *family.Step) (pass, partial int64) {
 	switch s.Op {
-	case opSketch:
+	case opSketch, opSketchAll:
 		return 0, sketchBytes(w.p.dense, sum1(w.p.codeSlots))
 	case opMeans:
 		return 0, 8 * int64(w.p.meansLen())
@@ -89,7 +89,7 @@ func (w *worker) ground(b *body) *ground {
 
 // NewPass implements family.Worker.
 func (w *worker) NewPass(s *family.Step) (family.Pass, error) {
-	if s.Op == opSketch {
+	if s.Op == opSketch || s.Op == opSketchAll {
 		return &pass{w: w, op: s.Op}, nil
 	}
 	if by, ok := s.Body.(scale); ok {
@@ -214,11 +214,8 @@ func (p *pass) Add(ctx context.Context, r family.Rows, b *block.Block) error {
 	if b != nil && !r.Whole(b) {
 		return pgerr.Internal("a step over trees came to a part of a block")
 	}
-	if p.op == opSketch {
-		if p.sum == nil {
-			p.sum = newSketch(p.w.p.dense, len(p.w.p.codeSlots), sum1(p.w.p.codeSlots))
-		}
-		return p.sum.add(p.w.p, b)
+	if p.op == opSketch || p.op == opSketchAll {
+		return p.sketch().add(p.w.p, b)
 	}
 	if p.op == opMeans {
 		p.sums().add(p.w.p, p.scale, b)
@@ -252,6 +249,17 @@ func (p *pass) Add(ctx context.Context, r family.Rows, b *block.Block) error {
 		}
 	}
 	return nil
+}
+
+// sketch returns the pass's sketch.
+func (p *pass) sketch() *sketch {
+	if p.sum == nil {
+		p.sum = newSketch(p.w.p.dense, len(p.w.p.codeSlots), sum1(p.w.p.codeSlots))
+		if p.op == opSketch {
+			p.sum.narrow = p.w.p.narrow
+		}
+	}
+	return p.sum
 }
 
 // sums returns the pass's sums of labels by category.
@@ -396,11 +404,8 @@ func (p *pass) build(k *rows, t *task) {
 // Partial implements family.Pass.
 func (p *pass) Partial() family.Message {
 	switch p.op {
-	case opSketch:
-		s := p.sum
-		if s == nil {
-			s = newSketch(p.w.p.dense, len(p.w.p.codeSlots), sum1(p.w.p.codeSlots))
-		}
+	case opSketch, opSketchAll:
+		s := p.sketch()
 		p.sum = nil
 		s.sample.compact(s.dense)
 		return s

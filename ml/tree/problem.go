@@ -24,18 +24,25 @@ type problem struct {
 	fewRows     int64 // up to how many rows of a node are sent to the root
 	limits      limits
 	weightUnits float64 // of the sketch: weights are counted in units of 1/weightUnits
-	held        bool
-	names       []string // by column: the input column
-	fitted      *feature.Fitted
-	direction   []int8 // by column: the monotone constraint
+	// narrow is the greatest hash of a row in the sketch's sample where rows differ: half of
+	// them, or more, and there are enough in the sample. Without it each thread keeps far
+	// more rows than the sample has until it has seen many.
+	narrow    uint64
+	held      bool
+	names     []string // by column: the input column
+	fitted    *feature.Fitted
+	direction []int8 // by column: the monotone constraint
 }
 
 func newProblem(s *family.Setup, forest bool) *problem {
 	f := s.Fitted
-	p := &problem{params: newParams(s.Options, forest, s.Classes() > 0), seed: mix(s.Seed + 1), dense: f.Dense, codeSlots: f.CodeSlots(), classes: s.Classes(),
+	p := &problem{params: newParams(s.Options, forest, s.Classes() > 0), seed: mix(s.Seed + 1), dense: f.Dense, codeSlots: f.CodeSlots(), classes: s.Classes(), narrow: math.MaxUint64,
 		weight: s.Weight, channels: 1, together: 1, fewRows: maxTakenRows, held: s.Held > 0, fitted: f}
 	_, exp := math.Frexp(s.Weight)
 	p.weightUnits = math.Ldexp(1, 48-exp)
+	if n := 2 * sampleSize(p.dense); s.Rows > 2*int64(n) {
+		p.narrow = uint64(float64(n) / float64(s.Rows) * (1 << 64))
+	}
 	p.loss = newLoss(s.Options, p.classes)
 	p.outputs = p.Outputs()
 	if forest {

@@ -59,8 +59,9 @@ func (d *driver) UnmarshalBinary(state []byte) error {
 	if d.phase == opRenew {
 		d.search = canon.Get[search](r)
 	}
-	ok := r.OK() && d.phase <= opRenew && (d.phase == opSketch || d.phase == opMeans || d.g != nil && len(d.g.cols) == d.p.dense+len(d.p.codeSlots)) &&
-		(d.phase <= opBin || d.phase == opMeans || len(d.base) == d.p.outputs)
+	before := d.phase == opSketch || d.phase == opMeans || d.phase == opSketchAll // there are no bins yet
+	ok := r.OK() && d.phase <= opSketchAll && (before || d.g != nil && len(d.g.cols) == d.p.dense+len(d.p.codeSlots)) &&
+		(before || d.phase == opBin || len(d.base) == d.p.outputs)
 	for i := range d.trees {
 		ok = ok && d.trees[i].uses(d.g.bins)
 	}
@@ -68,7 +69,7 @@ func (d *driver) UnmarshalBinary(state []byte) error {
 		r.Fail()
 		return r.Done("the state of a training of trees")
 	}
-	if d.phase == opSketch || d.phase == opBin || d.phase == opMeans {
+	if before || d.phase == opBin {
 		d.fresh = false // workers without state need none for the sketch
 	}
 	if d.phase == opMeans {

@@ -28,6 +28,7 @@ type sketch struct {
 	counts     []int64 // weight by slot of codes, in weightUnits
 	gaps       []int64 // by code: weight of rows without a category
 	sample     sample
+	narrow     uint64 // the sample's max once a column has many values: its rows differ then
 }
 
 // values is the set of distinct values of a number column, until there are too many.
@@ -52,7 +53,7 @@ func sampleSize(dense int) int { return min(max(1<<20/max(dense, 1), 1<<12), 1<<
 
 func newSketch(dense, codes, slots int) *sketch {
 	return &sketch{dense: dense, yMin: math.Inf(1), yMax: math.Inf(-1), grid: math.MaxInt32, seen: make([]values, dense),
-		counts: make([]int64, slots), gaps: make([]int64, codes), sample: sample{size: sampleSize(dense), max: math.MaxUint64}}
+		counts: make([]int64, slots), gaps: make([]int64, codes), narrow: math.MaxUint64, sample: sample{size: sampleSize(dense), max: math.MaxUint64}}
 }
 
 // sketchBytes bounds the memory of a sketch.
@@ -110,12 +111,18 @@ func mix(h uint64) uint64 {
 	return h ^ h>>33
 }
 
+// tilesSeen is after how many tiles it is asked whether a column has many values.
+const tilesSeen = 64
+
 // add adds the rows of a block.
 func (s *sketch) add(p *problem, b *block.Block) error {
 	var h [f64.Lanes]uint64
 	for tile := range b.Padded() / f64.Lanes {
 		first := tile * f64.Lanes
 		rows := min(b.Rows-first, f64.Lanes)
+		if tile%tilesSeen == 0 && s.narrow < s.sample.max && slices.ContainsFunc(s.seen, func(v values) bool { return v.many }) {
+			s.sample.max = s.narrow
+		}
 		hashes(b, tile, p.seed, &h)
 		for j := range s.seen {
 			s.seen[j].tile(b, (tile*b.Dense+j)*f64.Lanes, b.W[first:first+rows])
@@ -144,6 +151,8 @@ func (s *sketch) add(p *problem, b *block.Block) error {
 			}
 			if h[l] <= s.sample.max {
 				s.sample.take(h[l], fixed, b, tile, l)
+			} else {
+				s.sample.cut = true
 			}
 		}
 	}
@@ -256,7 +265,7 @@ func (s *sample) room(n, dense int) {
 	s.x = slices.Grow(s.x, n*dense-len(s.x))
 }
 
-// compact merges equal rows and keeps the lowest hashes, ascending.
+// compact merges equal rows and keeps the lowest hashes, ascending, of those up to max.
 func (s *sample) compact(dense int) {
 	type item struct {
 		hash uint64
@@ -275,7 +284,11 @@ func (s *sample) compact(dense int) {
 		}
 		return a.row - b.row
 	})
-	out := sample{size: s.size, cut: s.cut, max: s.max, hash: make([]uint64, 0, 2*s.size), w: make([]int64, 0, 2*s.size), x: make([]float64, 0, 2*s.size*dense)}
+	room := min(len(order), s.size)
+	if len(order) >= 2*s.size { // more will come
+		room = 2 * s.size
+	}
+	out := sample{size: s.size, cut: s.cut, max: s.max, hash: make([]uint64, 0, room), w: make([]int64, 0, room), x: make([]float64, 0, room*dense)}
 	for _, it := range order {
 		i, n := it.row, len(out.hash)
 		switch {
@@ -285,6 +298,8 @@ func (s *sample) compact(dense int) {
 		case n == s.size:
 			out.cut = true
 			out.max = out.hash[n-1]
+		case s.hash[i] > s.max: // others have dropped such rows
+			out.cut = true
 		default:
 			out.hash, out.w = append(out.hash, s.hash[i]), append(out.w, s.w[i])
 			out.x = append(out.x, s.x[i*dense:][:dense]...)
@@ -346,7 +361,9 @@ func (s *sketch) merge(o *sketch) error {
 	a, b := &s.sample, &o.sample
 	a.hash, a.w, a.x = append(a.hash, b.hash...), append(a.w, b.w...), append(a.x, b.x...)
 	a.cut, a.max = a.cut || b.cut, min(a.max, b.max)
-	a.compact(s.dense)
+	if len(a.hash) > a.size {
+		a.compact(s.dense)
+	}
 	return nil
 }
 

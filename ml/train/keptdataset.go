@@ -35,25 +35,12 @@ func (j *Job) Encoding() []byte {
 		return nil
 	}
 	var e canon.E
-	j.spec.Encode(&e)
-	e.Bool(j.InPlace()) // distinguishes distributed rows: the same columns of PCA and of its QR are placed differently
+	j.rows().Encode(&e)
 	e.Strs(j.targets)
-	e.I64(int64(j.Seed()))
 	e.Str(j.split())
 	e.F64(j.Options.Float("data_split_eval_fraction", 0.2))
 	e.Bool(j.Options.Bool("class_weights", false))
 	e.Strs(j.Options.Texts("class_weights", nil))
-	e.Bool(j.windows != nil)
-	if w := j.windows; w != nil {
-		e.Int(w.Length)
-		e.Int(w.Stride)
-		for _, cols := range [][]int{w.Partition, w.Order} {
-			e.U32(uint32(len(cols)))
-			for _, c := range cols {
-				e.Int(c)
-			}
-		}
-	}
 	return e.B
 }
 
@@ -92,7 +79,6 @@ type Dataset struct {
 	bytes  int64 // of the encoded rows
 	fitted *feature.Fitted
 	owners []int // of the leaves, by the training's numbers of workers; in place all are the worker's
-	place  bool
 }
 
 // Leave hands over the worker's blocks, charged to pool, which is the node's;
@@ -101,7 +87,7 @@ func (w *Worker) Leave(pool *mem.Pool) *Dataset {
 	if w.fitted == nil || w.plan == nil {
 		return nil
 	}
-	d := &Dataset{Blocks: w.blocks, bytes: w.rows.Usage().Encoded, fitted: w.fitted, owners: w.owners, place: w.job.InPlace()}
+	d := &Dataset{Blocks: w.blocks, bytes: w.rows.Usage().Encoded, fitted: w.fitted, owners: w.owners}
 	if w.taken {
 		d.bytes = w.earlier
 	}
@@ -123,21 +109,14 @@ func (w *Worker) Take(d *Dataset, renumber func(worker int) int) error {
 	w.scores.blocks = w.blocks
 	owners := make([]int, len(d.owners))
 	for i, o := range d.owners {
-		if owners[i] = w.cfg.Self; !d.place {
-			owners[i] = renumber(o)
-		}
+		owners[i] = renumber(o)
 	}
 	w.assign(owners)
 	return nil
 }
 
-// Owners returns the owners of the leaves; nil for a job in place.
-func (w *Worker) Owners() []int {
-	if w.job.InPlace() {
-		return nil
-	}
-	return w.owners
-}
+// Owners returns the owners of the leaves that this worker knows of: in place its own.
+func (w *Worker) Owners() []int { return w.owners }
 
 // leave returns what the driver knows of the rows.
 func (r *runner) leave() *Encoded {

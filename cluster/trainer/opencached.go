@@ -14,10 +14,10 @@ import (
 // reading the rows costs no more.
 const askFor = 5 * time.Second
 
-// Over opens a group over the cached dataset of an earlier group, and returns the
+// OpenCached opens a group over the cached dataset of an earlier group, and returns the
 // encoded data that the earlier driver kept; nil where not all members have their part
 // of it, or where the members would be others now.
-func (t *Trainer) Over(ctx context.Context, name string, job *train.Job, others []uint64, src *train.Source) (*Group, *train.Encoded, error) {
+func (t *Trainer) OpenCached(ctx context.Context, name string, job *train.Job, others []uint64, src *train.Source) (*Group, *train.Encoded, error) {
 	have := t.kept.find(src.Key)
 	m := openMsg{Name: name, Job: job.Encode(), Members: t.members(others), Key: src.Key, Over: have.Origin}
 	if have.Origin == "" || !sameNodes(m.Members, have.Members) {

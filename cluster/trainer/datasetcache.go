@@ -196,7 +196,7 @@ func (p *part) over(key [32]byte, origin string) error {
 		return pgerr.New(pgerr.ConnectionFailure, "the dataset that training %s has left is not there any more", origin)
 	}
 	err := p.w.Take(d.data, func(worker int) int {
-		return slices.Index(p.members, d.members[worker]) // Over compares the members
+		return slices.Index(p.members, d.members[worker]) // OpenCached compares the members
 	})
 	if err != nil {
 		return errors.Join(err, d.data.Close())
