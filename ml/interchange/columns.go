@@ -170,3 +170,19 @@ func Ints(texts []string) (out []int64, ok bool) {
 	}
 	return out, true
 }
+
+// SetClasses makes a model's classes texts, or whole numbers.
+func SetClasses(f *feature.Fitted, texts []string, numbers []float64) error {
+	f.Keys = texts
+	if f.Label.Type = types.Text; texts != nil {
+		return nil
+	}
+	f.Label.Type = types.Int8
+	for _, v := range numbers {
+		if v != math.Trunc(v) || math.Abs(v) > 1<<53 {
+			return Missing("such", []string{"a class that is no whole number"})
+		}
+		f.Keys = append(f.Keys, feature.IntegerKey(int64(v)))
+	}
+	return nil
+}

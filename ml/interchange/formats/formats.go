@@ -7,6 +7,7 @@ import (
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/interchange"
 	"github.com/tributarydb/tributary/ml/interchange/lightgbm"
+	"github.com/tributarydb/tributary/ml/interchange/onnx"
 	"github.com/tributarydb/tributary/ml/interchange/selfjson"
 	"github.com/tributarydb/tributary/ml/interchange/xgboost"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -14,7 +15,7 @@ import (
 )
 
 // All lists the formats, in the order of the manual.
-var All = []*interchange.Format{selfjson.Format, xgboost.Format, lightgbm.Format}
+var All = []*interchange.Format{selfjson.Format, onnx.Format, xgboost.Format, lightgbm.Format}
 
 // find returns a format by its name.
 func find(name string) *interchange.Format {

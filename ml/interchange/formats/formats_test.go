@@ -214,3 +214,18 @@ func TestForeignTrees(t *testing.T) {
 		})
 	}
 }
+
+// TestScikitLearn: what scikit-learn wrote by skl2onnx predicts as there.
+func TestScikitLearn(t *testing.T) {
+	for file, want := range readExpected(t, "sklearn.json") {
+		t.Run(file, func(t *testing.T) {
+			b, err := os.ReadFile(filepath.Join("testdata", file))
+			if err != nil {
+				t.Fatal(err)
+			}
+			m := decoded(t, readFile(t, b).Model)
+			cols := columnsOf(t, m, want.Columns, want.Rows)
+			compare(t, scores(t, m, cols, len(want.Rows)), want, 2e-5)
+		})
+	}
+}
