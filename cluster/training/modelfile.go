@@ -21,7 +21,7 @@ import (
 
 // modelMemory is what a model takes while it is written or read, in times of its bytes: decoded, as a
 // shape, and as the text or message of the format.
-const modelMemory = 6
+const modelMemory = 16
 
 // options checks the options of EXPORT and IMPORT.
 func options(list []parse.Option, defs []*family.Option) (*family.Values, error) {

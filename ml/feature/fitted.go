@@ -445,3 +445,13 @@ func DecodeFitted(d *canon.D) *Fitted {
 	}
 	return f
 }
+
+// NewFitted makes encoders that no training fitted: those of a model that came from elsewhere.
+func NewFitted(cols []FitCol, label record.Column, keys []string, narrow bool) *Fitted {
+	f := &Fitted{Cols: cols, Label: label, Keys: keys, Narrow: narrow}
+	for i := range f.Cols {
+		f.Cols[i].look = &lookup{}
+	}
+	f.count()
+	return f
+}

@@ -54,6 +54,9 @@ func keyNumber(t types.Type, key []byte) float64 {
 	return math.NaN()
 }
 
+// IntegerKey returns the key of an int8.
+func IntegerKey(v int64) string { return string(le.AppendUint64(nil, uint64(v))) }
+
 // compareKeys orders keys as their values are ordered; texts by their bytes.
 func compareKeys(t types.Type, a, b string) int {
 	switch {

@@ -2,6 +2,7 @@ package imported
 
 import (
 	"github.com/tributarydb/tributary/ml/canon"
+	"github.com/tributarydb/tributary/ml/graph"
 	"github.com/tributarydb/tributary/ml/shape"
 )
 
@@ -23,6 +24,9 @@ func encodeShape(e *canon.E, s shape.Shape) {
 	case *shape.Trees:
 		e.U8(isTrees)
 		encodeTrees(e, s)
+	case *graph.Graph:
+		e.U8(isGraph)
+		encodeGraph(e, s)
 	}
 }
 
@@ -33,6 +37,8 @@ func decodeShape(d *canon.D) shape.Shape {
 		return &shape.Linear{Outputs: int(d.U32()), Weights: d.F64s(), Intercepts: d.F64s(), Link: shape.Link(d.U8())}
 	case isTrees:
 		return decodeTrees(d)
+	case isGraph:
+		return decodeGraph(d)
 	}
 	d.Fail()
 	return nil

@@ -9,6 +9,7 @@ import (
 	"github.com/tributarydb/tributary/ml/canon"
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/feature"
+	"github.com/tributarydb/tributary/ml/graph"
 	"github.com/tributarydb/tributary/ml/shape"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
@@ -39,6 +40,15 @@ func New(f *feature.Fitted, s shape.Shape) (family.Predictor, error) {
 			return nil, bad()
 		}
 		return &explainedTrees{p, s}, nil
+	case *graph.Graph:
+		if s.Classes != len(f.Keys) {
+			return nil, bad()
+		}
+		program, err := graph.Compile(s, f.Dense, f.CodeSlots())
+		if err != nil {
+			return nil, err
+		}
+		return &ofGraph{p, program}, nil
 	}
 	return nil, bad()
 }

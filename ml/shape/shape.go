@@ -23,6 +23,7 @@ const (
 	Softmax              // a margin a class
 	Share                // margins are probabilities: of each class, or, one margin, of the second class
 	Each                 // a log-odds for each class against the others; probabilities are brought to a sum of 1
+	Separate             // a log-odds for each class against the others, each a probability by itself
 	numLinks
 )
 
@@ -44,7 +45,7 @@ func (l Link) Apply(z [][]float64) {
 				v[i] = f64.Exp1(v[i])
 			}
 		}
-	case Logistic, Each:
+	case Logistic, Each, Separate:
 		for _, v := range z {
 			for i := range v {
 				v[i] = f64.Sigmoid1(v[i])

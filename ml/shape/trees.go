@@ -70,6 +70,47 @@ func (n *Node) GoesLeft(x float64) bool {
 	return x <= n.Threshold
 }
 
+// Defaults returns where NaN goes, for formats in which it goes somewhere by itself; ok is false where 0
+// goes there too, which they lack.
+func (n *Node) Defaults() (left, ok bool) {
+	if n.Missing == NaNIsZero {
+		return n.GoesLeft(0), true
+	}
+	return n.MissLeft, n.Missing == NaNMissing
+}
+
+// Greatest32 returns the greatest float32 that goes left.
+func (n *Node) Greatest32() float32 {
+	v := float32(n.Threshold)
+	if float64(v) > n.Threshold || n.Strict && float64(v) == n.Threshold {
+		v = math.Nextafter32(v, float32(math.Inf(-1)))
+	}
+	return v
+}
+
+// Wide returns the greatest float64 that goes left where numbers are rounded to float32 before they are
+// compared.
+func (n *Node) Wide() float64 {
+	v := n.Greatest32()
+	u := math.Nextafter32(v, float32(math.Inf(1)))
+	if math.IsInf(float64(u), 0) || math.IsInf(float64(v), 0) {
+		return float64(v)
+	}
+	half := float64(v) + (float64(u)-float64(v))/2 // exact
+	if math.Float32bits(v)&1 == 1 {                // the half is rounded to the even one
+		half = math.Nextafter(half, math.Inf(-1))
+	}
+	return half
+}
+
+// Closed returns the greatest float64 that goes left.
+func (n *Node) Closed() float64 {
+	if n.Strict {
+		return math.Nextafter(n.Threshold, math.Inf(-1))
+	}
+	return n.Threshold
+}
+
 // CodeGoesLeft reports whether a slot goes left; -1 is no code.
 func (n *Node) CodeGoesLeft(slot int) bool {
 	if slot < 0 {
@@ -165,4 +206,33 @@ func (s *Trees) Margins(r Row, z []float64) {
 		}
 		z[k] += s.Base[k]
 	}
+}
+
+// Raw is a node of a file: its children are numbers of the file, and are not used in a leaf, whose values
+// are Value.
+type Raw struct {
+	Node
+	Left, Right int
+	Value       []float64
+}
+
+// Grow makes a tree of a file's nodes, from a root on, in the order in which they are reached. ok is false
+// where they form no tree of at most so many nodes; an error is at's.
+func Grow(root, most int, at func(id int) (Raw, error)) (t Tree, ok bool, err error) {
+	ids := []int{root}
+	for i := 0; i < len(ids); i++ {
+		if len(ids) > most {
+			return t, false, nil
+		}
+		n, err := at(ids[i])
+		if err != nil {
+			return t, false, err
+		}
+		if n.Feature != Leaf {
+			n.Node.Left, n.Node.Right = int32(len(ids)), int32(len(ids)+1)
+			ids = append(ids, n.Left, n.Right)
+		}
+		t.Nodes, t.Values = append(t.Nodes, n.Node), append(t.Values, n.Value...)
+	}
+	return t, true, nil
 }

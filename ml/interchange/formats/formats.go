@@ -6,13 +6,16 @@ import (
 
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/interchange"
+	"github.com/tributarydb/tributary/ml/interchange/lightgbm"
+	"github.com/tributarydb/tributary/ml/interchange/onnx"
 	"github.com/tributarydb/tributary/ml/interchange/selfjson"
+	"github.com/tributarydb/tributary/ml/interchange/xgboost"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
 // All lists the formats, in the order of the manual.
-var All = []*interchange.Format{selfjson.Format}
+var All = []*interchange.Format{selfjson.Format, onnx.Format, xgboost.Format, lightgbm.Format}
 
 // find returns a format by its name.
 func find(name string) *interchange.Format {

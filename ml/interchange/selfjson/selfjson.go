@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"math"
 	"slices"
 	"strconv"
@@ -289,17 +288,9 @@ func read(b []byte, o *interchange.Options) (*interchange.File, error) {
 	if o.Features != nil || o.Classes != nil || o.Target != "" {
 		return nil, pgerr.New(pgerr.InvalidParameterValue, "a json file names its features, classes and target itself")
 	}
-	if deep(b) {
-		return nil, interchange.Damaged("json", "it is nested too deeply")
-	}
 	var in file
-	d := json.NewDecoder(bytes.NewReader(b))
-	if err := d.Decode(&in); err != nil {
-		var at *json.SyntaxError
-		if errors.As(err, &at) {
-			return nil, interchange.Damaged("json", "%v at byte %d", err, at.Offset)
-		}
-		return nil, interchange.Damaged("json", "%v", err)
+	if err := interchange.JSON("json", b, &in); err != nil {
+		return nil, err
 	}
 	switch {
 	case in.Format != marker:
@@ -384,28 +375,4 @@ func check(f *interchange.File) error {
 		return interchange.Damaged("json", "a number is not possible")
 	}
 	return nil
-}
-
-// mostDeep is how deep a file may be nested; ours are less than half of it.
-const mostDeep = 32
-
-// deep reports whether JSON is nested deeper than that.
-func deep(b []byte) bool {
-	level, quoted := 0, false
-	for i := 0; i < len(b); i++ {
-		switch c := b[i]; {
-		case quoted && c == '\\':
-			i++
-		case c == '"':
-			quoted = !quoted
-		case quoted:
-		case c == '{' || c == '[':
-			if level++; level > mostDeep {
-				return true
-			}
-		case c == '}' || c == ']':
-			level--
-		}
-	}
-	return false
 }
