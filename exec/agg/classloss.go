@@ -17,6 +17,7 @@ import (
 // a row's label. A label that is none of the classes has probability 2^-52.
 type classLoss struct {
 	ofLabels
+	top    bool // top_k_accuracy: the share of rows whose label is among the likeliest classes, as many as the last argument says
 	binary bool // the prediction is the probability of the second of two classes
 	s      []exact.Losses
 	class  []int32 // of each label: its place among the classes from 1, -1 for none; 0 not looked up
@@ -39,6 +40,9 @@ func (c *classLoss) Update(groups []uint32, args []arrow.Array) error {
 	label := c.truth(args[0])
 	c.class = grown(c.class, len(c.labels.keys))
 	nulls := args[0].NullN()+args[1].NullN()+args[2].NullN() > 0
+	if c.top {
+		return c.tops(groups, label, args)
+	}
 	gather := c.gather
 	if c.binary {
 		gather = c.gatherBinary
@@ -89,6 +93,41 @@ func (c *classLoss) gather(groups, label []uint32, args []arrow.Array, nulls boo
 		n++
 	}
 	return n, nil
+}
+
+// tops adds 1 for each row whose label is among the likeliest classes, else 0. Of equal
+// probabilities the class that comes first is the likelier.
+func (c *classLoss) tops(groups, label []uint32, args []arrow.Array) error {
+	given, classes, most := args[1].(*array.List), args[2].(*array.List), args[3].(*array.Int32)
+	vals := given.ListValues().(*array.Float64).Float64Values()
+	for i, g := range groups {
+		if args[0].IsNull(i) || given.IsNull(i) || classes.IsNull(i) || most.IsNull(i) {
+			continue
+		}
+		k := most.Value(i)
+		if k < 1 {
+			return pgerr.New(pgerr.InvalidParameterValue, "top_k_accuracy needs a number of classes above 0, not %d", k)
+		}
+		l := label[i]
+		if c.class[l] == 0 {
+			c.class[l] = c.place(args[0], classes, i)
+		}
+		from, to := given.ValueOffsets(i)
+		hit, at := 0.0, from+int64(c.class[l])-1
+		if c.class[l] > 0 && at < to {
+			before := int32(0)
+			for j := from; j < to; j++ {
+				if vals[j] > vals[at] || vals[j] == vals[at] && j < at {
+					before++
+				}
+			}
+			if before < k {
+				hit = 1
+			}
+		}
+		c.s[g].Add(hit)
+	}
+	return nil
 }
 
 // gatherBinary is gather of probabilities of the second of two classes.

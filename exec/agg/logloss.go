@@ -11,10 +11,11 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// logLoss is log_loss: the mean cross-entropy of the predicted probability of the greater label.
+// logLoss is log_loss, or brier_score: the mean cross-entropy of the predicted probability of the greater label.
 type logLoss struct {
 	byLabel[losses, *losses]
 	y, hit, miss []float64 // of the rows of a batch
+	square       bool      // the loss is the squared distance from 1, of rows that miss from 0
 }
 
 // losses are −Σ log p and −Σ log(1−p) of a label's rows. Where there are two sides only what the
@@ -103,6 +104,9 @@ func (s *logLoss) one(g uint32, args []arrow.Array) bool {
 	if args[0].NullN()+args[1].NullN() > 0 {
 		return false
 	}
+	if s.square {
+		return false
+	}
 	label, x := s.truth(args[0]), &s.groups[g]
 	if _, ok := x.of(label, len(s.labels.keys)); !ok || len(x.sides) < 2 {
 		return false
@@ -136,6 +140,14 @@ func (s *logLoss) both(x *labelled[losses], label []uint32, p []float64) {
 func (s *logLoss) entropies(to, p []float64, hit float64) []float64 {
 	y := s.y[:len(p)]
 	to = to[:len(p)]
+	if s.square {
+		for i, v := range p {
+			if to[i] = float64((hit - v) * (hit - v)); to[i] < 0x1p-53 { // exact.Losses has no lesser ones
+				to[i] = 0
+			}
+		}
+		return to
+	}
 	for i := range y {
 		y[i] = hit
 	}

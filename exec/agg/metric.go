@@ -20,27 +20,36 @@ import (
 //
 //	errorSums   sums                              mean_absolute_error, root_mean_squared_error, r2_score
 //	errorTotals sums                              ml_regression
-//	confusion   rows by (label, prediction)       accuracy, precision_score, recall_score, f1_score, ml_classification
-//	ranked      scores by label                   roc_auc
-//	logLoss     sums by label                     log_loss
-//	classLoss   sums                              log_loss of classes
+//	confusion   rows by (label, prediction)       accuracy, precision_score, recall_score, f1_score,
+//	                                              balanced_accuracy, matthews_corrcoef, ml_classification
+//	ranked      scores by label                   roc_auc, average_precision
+//	logLoss     sums by label                     log_loss, brier_score
+//	classLoss   sums                              log_loss of classes, top_k_accuracy
+//	rowLoss     a sum, the greatest               mean_squared_error, mean_absolute_percentage_error, mean_pinball_loss, max_error
+//	medianError errors                            median_absolute_error
 func metricOf(name string, args []types.Type) Agg {
 	switch name {
 	case "mean_absolute_error", "root_mean_squared_error", "r2_score":
 		return &errorSums{fn: name}
 	case "ml_regression":
 		return &errorTotals{}
-	case "accuracy", "precision_score", "recall_score", "f1_score", "ml_classification":
+	case "mean_squared_error", "mean_absolute_percentage_error", "max_error", "mean_pinball_loss":
+		return &rowLoss{loss: rowLosses[name], most: name == "max_error"}
+	case "median_absolute_error":
+		return newMedianError()
+	case "accuracy", "precision_score", "recall_score", "f1_score", "balanced_accuracy", "matthews_corrcoef", "ml_classification":
 		return &confusion{fn: name, ofLabels: labelsOf(args[0])}
-	case "roc_auc":
-		r := &ranked{}
+	case "top_k_accuracy":
+		return &classLoss{ofLabels: labelsOf(args[0]), top: true}
+	case "roc_auc", "average_precision":
+		r := &ranked{precision: name == "average_precision"}
 		r.ofLabels = labelsOf(args[0])
 		return r
-	case "log_loss":
+	case "log_loss", "brier_score":
 		if len(args) == 3 {
 			return &classLoss{ofLabels: labelsOf(args[0]), binary: args[1].OID == types.Float8OID}
 		}
-		l := &logLoss{}
+		l := &logLoss{square: name == "brier_score"}
 		l.ofLabels = labelsOf(args[0])
 		return l
 	}
@@ -275,7 +284,7 @@ func (c *confusion) Results(from, to int) (arrow.Array, error) {
 			}
 			return out, nil
 		default:
-			return m[slices.Index([]string{"accuracy", "precision_score", "recall_score", "f1_score"}, c.fn)], nil
+			return m[slices.Index(classMeasures, c.fn)], nil
 		}
 	})
 }
@@ -300,7 +309,10 @@ func (c *confusion) metrics(m *metric.Matrix) []float64 {
 	}
 	// Each row has one label and one prediction: micro averages are all the accuracy.
 	micro := s.Accuracy
-	return slices.Concat([]float64{micro}, main[:], s.Macro[:], []float64{micro, micro, micro}, s.Weighted[:])
+	return slices.Concat([]float64{micro}, main[:], s.Macro[:], []float64{micro, micro, micro}, s.Weighted[:], []float64{s.Balanced, s.Correlation})
 }
+
+// classMeasures are the aggregates of fn.ClassMetrics, "" for those that have none.
+var classMeasures = []string{"accuracy", "precision_score", "recall_score", "f1_score", "", "", "", "", "", "", "", "", "", "balanced_accuracy", "matthews_corrcoef"}
 
 func (c *confusion) Bytes() int64 { return c.bytes + c.labels.bytes + int64(cap(c.cells))*8 }

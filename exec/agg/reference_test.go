@@ -29,6 +29,8 @@ func (s spec) reference(t *testing.T, rows []types.Row) types.Datum {
 		return concordanceReference(rows)
 	case name == "log_loss" && len(s.ts) == 3:
 		return classLossReference(s.ts[0], rows)
+	case name == "top_k_accuracy":
+		return topReference(s.ts[0], rows)
 	case isMetric(name):
 		return metricReference(t, name, s.ts[0], rows)
 	case len(s.ts) == 2 && s.ts[0].OID == types.Float8OID && (strings.HasPrefix(name, "regr_") || strings.HasPrefix(name, "co")):
@@ -435,7 +437,9 @@ func (s spec) rank(rows []types.Row) types.Datum {
 func isMetric(name string) bool {
 	switch name {
 	case "accuracy", "precision_score", "recall_score", "f1_score", "roc_auc", "log_loss",
-		"mean_absolute_error", "root_mean_squared_error", "r2_score", "ml_classification", "ml_regression":
+		"mean_absolute_error", "root_mean_squared_error", "r2_score", "ml_classification", "ml_regression",
+		"balanced_accuracy", "matthews_corrcoef", "average_precision", "brier_score", "mean_squared_error", "mean_absolute_percentage_error",
+		"median_absolute_error", "max_error", "mean_pinball_loss", "top_k_accuracy":
 		return true
 	}
 	return false
@@ -443,34 +447,6 @@ func isMetric(name string) bool {
 
 // someClasses are the classes in text form; labels may be other texts.
 var someClasses = []string{"0", "no", "1", "yes"}
-
-// classLossReference looks each label up among the classes.
-func classLossReference(ty types.Type, rows []types.Row) types.Datum {
-	var loss, n float64
-	for _, r := range rows {
-		if slices.ContainsFunc(r, isNull) {
-			continue
-		}
-		p := 0.0
-		at := slices.Index(someClasses, types.TextOf(ty, r[0], types.DefaultEnv))
-		switch given := r[1].(type) {
-		case float64: // of the second of two classes
-			if at == 0 || at == 1 {
-				p = math.Abs(float64(1-at) - given)
-			}
-		case types.Array:
-			if at >= 0 && at < len(given.Elems) {
-				p = given.Elems[at].(float64)
-			}
-		}
-		loss -= math.Log(min(max(p, 0x1p-52), 1-0x1p-52))
-		n++
-	}
-	if n == 0 {
-		return nil
-	}
-	return loss / n
-}
 
 // metricValue returns one of two classes, or a score between 0 and 1 from so few that they tie.
 func metricValue(r *rand.Rand, name string, k int, ty types.Type) types.Datum {
@@ -481,6 +457,10 @@ func metricValue(r *rand.Rand, name string, k int, ty types.Type) types.Datum {
 			a.Elems = append(a.Elems, float64(r.Intn(9))/8)
 		}
 		return a
+	case k == 3:
+		return int64(1 + r.Intn(4))
+	case k == 2 && name == "mean_pinball_loss":
+		return float64(1+r.Intn(3)) / 4
 	case k == 2 && name == "ml_classification": // the lesser one is positive
 		return map[types.OID]types.Datum{types.BoolOID: false, types.TextOID: "no", types.Float8OID: 0.0, types.Int8OID: int64(0)}[ty.OID]
 	case k == 2:
@@ -489,7 +469,7 @@ func metricValue(r *rand.Rand, name string, k int, ty types.Type) types.Datum {
 			a.Elems = append(a.Elems, c)
 		}
 		return a
-	case k == 1 && (name == "roc_auc" || name == "log_loss"), strings.HasSuffix(name, "error"), name == "r2_score", name == "ml_regression":
+	case k == 1 && (name == "roc_auc" || name == "log_loss" || name == "average_precision" || name == "brier_score"), strings.HasSuffix(name, "error"), name == "mean_pinball_loss", name == "r2_score", name == "ml_regression":
 		return float64(r.Intn(9)) / 8
 	case ty.OID == types.BoolOID:
 		return r.Intn(2) == 0
@@ -532,24 +512,40 @@ func concordanceReference(rows []types.Row) types.Datum {
 func metricReference(t *testing.T, name string, ty types.Type, rows []types.Row) types.Datum {
 	t.Helper()
 	named := slices.ContainsFunc(rows, func(r types.Row) bool { return len(r) > 2 && r[2] != nil })
-	rows = slices.DeleteFunc(rows, func(r types.Row) bool { return r[0] == nil || r[1] == nil })
+	rows = slices.DeleteFunc(rows, func(r types.Row) bool {
+		return r[0] == nil || r[1] == nil || name == "mean_pinball_loss" && r[2] == nil
+	})
 	n := float64(len(rows))
 	if n == 0 {
 		return nil
 	}
 	truth := func(d types.Datum) bool { return d == true || d == int64(1) || d == 1.0 || d == "yes" }
-	if name == "log_loss" && !slices.ContainsFunc(rows, func(r types.Row) bool { return r[0] != rows[0][0] }) {
+	if (name == "log_loss" || name == "brier_score") && !slices.ContainsFunc(rows, func(r types.Row) bool { return r[0] != rows[0][0] }) {
 		// If all rows have one class, it is the positive one unless it is 0 or false.
 		truth = func(d types.Datum) bool { return d != false && d != int64(0) && d != 0.0 }
 	}
-	var hits, tp, fp, fn, pos, abs, sq, sum, left, loss, above float64
+	var hits, tp, fp, fn, pos, abs, sq, sum, left, loss, above, brier, precision, share, most, pinball float64
+	var errors []float64
 	for _, r := range rows {
 		a := truth(r[0])
 		if a {
 			pos++
 		}
-		if name == "roc_auc" || name == "log_loss" {
+		if name == "roc_auc" || name == "log_loss" || name == "average_precision" || name == "brier_score" {
 			p := r[1].(float64)
+			brier += p * p
+			if a {
+				brier += 1 - 2*p
+				hit, all := 0.0, 0.0
+				for _, o := range rows {
+					if o[1].(float64) >= p {
+						if all++; truth(o[0]) {
+							hit++
+						}
+					}
+				}
+				precision += hit / all
+			}
 			if q := min(max(p, 0x1p-52), 1-0x1p-52); a {
 				loss -= math.Log(q)
 			} else {
@@ -580,6 +576,11 @@ func metricReference(t *testing.T, name string, ty types.Type, rows []types.Row)
 		}
 		if y, ok := r[0].(float64); ok {
 			d := y - r[1].(float64)
+			errors, most = append(errors, math.Abs(d)), max(most, math.Abs(d))
+			share += math.Abs(d) / max(math.Abs(y), 0x1p-52)
+			if name == "mean_pinball_loss" {
+				pinball += max(r[2].(float64)*d, (r[2].(float64)-1)*d)
+			}
 			abs += math.Abs(d)
 			sq += d * d
 			sum += y
@@ -601,6 +602,28 @@ func metricReference(t *testing.T, name string, ty types.Type, rows []types.Row)
 		tp = hits
 	}
 	switch name {
+	case "balanced_accuracy":
+		return balancedReference(tp, fp, fn, n-tp-fp-fn)
+	case "matthews_corrcoef":
+		return correlationReference(tp, fp, fn, n-tp-fp-fn)
+	case "average_precision":
+		if pos == 0 || pos == n {
+			return nil
+		}
+		return precision / pos
+	case "brier_score":
+		return brier / n
+	case "mean_squared_error":
+		return sq / n
+	case "mean_absolute_percentage_error":
+		return share / n
+	case "max_error":
+		return most
+	case "mean_pinball_loss":
+		return pinball / n
+	case "median_absolute_error":
+		slices.Sort(errors)
+		return (errors[(len(errors)-1)/2] + errors[len(errors)/2]) / 2
 	case "accuracy":
 		return hits / n
 	case "precision_score":
@@ -678,8 +701,6 @@ func (s spec) close(got, want types.Datum, ty types.Type) bool {
 	return math.Abs(x-y) <= 1e-9*max(1, math.Abs(y))
 }
 
-// classReference computes precision, recall and F1 from the counts of the confusion matrix.
-// One class alone is the positive one if it is a text. If one is named as positive, it is the lesser.
 func classReference(tp, fp, fn, tn float64, text, named bool) types.Datum {
 	type measures [3]float64 // precision, recall, F1
 	of := func(hit, over, under float64) measures {
@@ -715,5 +736,6 @@ func classReference(tp, fp, fn, tn float64, text, named bool) types.Datum {
 			out.Elems = append(out.Elems, v)
 		}
 	}
+	out.Elems = append(out.Elems, balancedReference(tp, fp, fn, tn), correlationReference(tp, fp, fn, tn))
 	return out
 }

@@ -12,10 +12,12 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// ranked is roc_auc: it keeps the scores of each label's rows.
+// ranked is roc_auc and average_precision: it keeps the scores of each label's rows.
 type ranked struct {
 	byLabel[scores, *scores]
 	area *pairs.Area // of group 0, once it is counted
+	// precision asks for the average precision instead of the area.
+	precision bool
 }
 
 // scores are keys (f64.ScoreKey) in no order. Full chunks do not change, and are shared with scores
@@ -201,7 +203,7 @@ func (s *ranked) Need(from, to int, states bool) int64 {
 // Begin implements ParallelResult.
 func (s *ranked) Begin(workers int) (steps int) {
 	sides := s.sorted(0)
-	if len(sides) < 2 {
+	if len(sides) < 2 || s.precision {
 		return 0
 	}
 	s.area = pairs.NewArea(&sides[1].of.Keys, &sides[0].of.Keys, workers)
@@ -230,6 +232,9 @@ func (s *ranked) Results(from, to int) (arrow.Array, error) {
 		sides := s.sorted(g)
 		if len(sides) < 2 {
 			return nil, nil
+		}
+		if s.precision {
+			return averagePrecision(&sides[1].of.Keys, &sides[0].of.Keys), nil
 		}
 		return pairs.RankSum(&sides[1].of.Keys, &sides[0].of.Keys, 1), nil
 	})

@@ -18,7 +18,9 @@ import (
 func (s *ranked) RowTypes() []types.Type { return []types.Type{types.Bytea, types.Int8} }
 
 // SortKeys implements Sortable.
-func (s *ranked) SortKeys() []SortKey { return []SortKey{{1, kernel.KeySpec{Type: types.Int8}}} }
+func (s *ranked) SortKeys() []SortKey {
+	return []SortKey{{1, kernel.KeySpec{Type: types.Int8, Desc: s.precision}}}
+}
 
 // PartialState implements Sortable: a state of the scores from one on, of one label after the other.
 func (s *ranked) PartialState(g, at, size int) ([]byte, int, error) {
@@ -87,7 +89,13 @@ func (s *ranked) Rows(state []byte) ([]arrow.Array, int, error) {
 
 // Sorted implements Sortable.
 func (s *ranked) Sorted(int64) *Sorted {
-	f := &areaFold{}
+	var f interface {
+		outcome
+		add(label []byte, score int64)
+	} = &areaFold{}
+	if s.precision {
+		f = &precisionFold{}
+	}
 	return &Sorted{outcome: f, add: func(cols []arrow.Array, i int) error {
 		f.add(types.DatumAt(types.Bytea, cols[0], i).([]byte), cols[1].(*array.Int64).Value(i))
 		return nil

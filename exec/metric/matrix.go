@@ -53,6 +53,8 @@ type Scores struct {
 	Classes         []uint32
 	Of              map[uint32]ClassScores
 	Macro, Weighted [3]float64 // means over the classes: plain, and by the weight of their rows
+	Balanced        float64    // mean recall of the classes that rows have
+	Correlation     float64    // Matthews's coefficient, of several classes as Gorodkin (2004) has it
 }
 
 // ClassScores are precision, recall and F1.
@@ -89,6 +91,18 @@ func (m *Matrix) Scores(order func(a, b uint32) int) *Scores {
 			s.Weighted[i] += float64(x * v.truth)
 		}
 	}
+	var some, product, truths, preds float64
+	for _, c := range s.Classes {
+		v := by[c]
+		if v.truth > 0 {
+			some++
+			s.Balanced += v.hit / v.truth
+		}
+		product, truths, preds = product+float64(v.truth*v.pred), truths+float64(v.truth*v.truth), preds+float64(v.pred*v.pred)
+	}
+	s.Balanced = ratio(s.Balanced, some)
+	all := float64(s.Rows * s.Rows)
+	s.Correlation = ratio(float64(hits*s.Rows)-product, math.Sqrt(all-truths)*math.Sqrt(all-preds))
 	for i := range s.Macro {
 		s.Macro[i] = ratio(s.Macro[i], float64(len(s.Classes)))
 		s.Weighted[i] = ratio(s.Weighted[i], s.Rows)

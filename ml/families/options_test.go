@@ -20,6 +20,9 @@ import (
 // trainings do not have.
 var elsewhere = []string{"warm_start", "event", "order_by", "partition_by"}
 
+// special are values of options that take none of tries.
+var special = map[string]any{"interaction_constraints": `[["x0"], ["x1"]]`}
+
 // bounds are options that end a training sooner, or not where it takes few steps anyway.
 var bounds = []string{"max_iterations", "tolerance", "min_rel_progress"}
 
@@ -121,6 +124,9 @@ func (o *optionSweep) beside(context []any) {
 		var ignored []any
 		matters := false
 		values := slices.Clone(tries)
+		if v, ok := special[name]; ok {
+			values = append(values, v)
+		}
 		for _, w := range words(o.f, def) {
 			values = append(values, w)
 		}

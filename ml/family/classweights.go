@@ -35,8 +35,11 @@ func (o *Values) ClassWeights() (out []ClassWeight) {
 
 // HasClassWeights reports whether the option asks for any.
 func (o *Values) HasClassWeights() bool {
-	return o.Bool("class_weights", false) || o.ClassWeights() != nil
+	return o.Bool("class_weights", false) || o.ClassWeights() != nil || o.Given(PositiveWeight)
 }
+
+// PositiveWeight is the option that weighs the second of two classes.
+const PositiveWeight = "scale_pos_weight"
 
 const balanced = "balanced" // among weights, of a target
 

@@ -25,6 +25,8 @@ var Common = []*Option{
 	{Names: []string{"class_weights", "class_weight", "auto_class_weights"}, Type: "text, boolean or list", Default: "none",
 		Doc:  "How much a row of each class counts. `balanced` (or true): rows of rare classes count more, so that all classes count the same. Or a number for each class, 1 where it is not named: `'{\"yes\": 5, \"no\": 1}'` or `[('yes', 5), ('no', 1)]`. Of several targets it is named by target: `'{\"late\": {\"yes\": 5}, \"mood\": \"balanced\"}'`. Metrics are without these weights.",
 		Read: readClassWeights},
+	{Names: []string{PositiveWeight}, Type: "number", Default: "1",
+		Doc: "How much a row of the second of two classes counts, beside 1 for the first, as XGBoost and LightGBM have it; class_weights says the same by name.", Read: Positive},
 	{Names: []string{"standardize", "standardize_features", "scale_features"}, Type: "boolean", Default: "true where the algorithm minds scales",
 		Doc: "Bring number columns to mean 0 and standard deviation 1 first. Predictions take the columns as they are.", Read: Boolean},
 	{Names: []string{"max_categories"}, Type: "integer", Default: "65536 for trees, 16384 for `mlp` and `lstm`, 8192 for linear models and `time_to_event`, else 1000",

@@ -1,13 +1,10 @@
 package linear
 
 import (
-	"strings"
-
 	"github.com/tributarydb/tributary/ml/canon"
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/feature"
 	"github.com/tributarydb/tributary/ml/objective"
-	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
 // glm is a family of generalised linear models.
@@ -52,20 +49,8 @@ func (g *glm) Plan(r *family.Request) (*family.Plan, error) {
 	case g.bends, g.direct && l1 > 0:
 		p.MaxIterations = o.Int("max_iterations", 1000)
 	}
-	if name := o.Text("offset", ""); name != "" {
-		at := -1
-		for i, c := range r.Columns {
-			if strings.EqualFold(c.Name, name) {
-				at = i
-			}
-		}
-		if at < 0 {
-			return nil, pgerr.New(pgerr.UndefinedColumn, "column %q does not exist in the training query, or is no feature", name).At(o.Pos("offset"))
-		}
-		if c := r.Columns[at]; !feature.IsNumber(c.Type) {
-			return nil, pgerr.New(pgerr.DatatypeMismatch, "offset column %q must be of a numeric type", c.Name).OnColumn(c.Name)
-		}
-		p.Plain = []string{r.Columns[at].Name}
+	if err := family.PlanOffset(r, &p); err != nil {
+		return nil, err
 	}
 	if g.task == family.Classification {
 		return family.Classify(r, p)
@@ -88,17 +73,9 @@ type problem struct {
 }
 
 func (g *glm) problem(s *family.Setup) *problem {
-	p := &problem{g: g, f: s.Fitted, o: s.Options, classes: s.Classes(), dense: s.Fitted.Dense, oneHot: s.Fitted.OneHot, per: s.Fitted.Params() + 1, offset: -1}
+	p := &problem{g: g, f: s.Fitted, o: s.Options, classes: s.Classes(), dense: s.Fitted.Dense, oneHot: s.Fitted.OneHot, per: s.Fitted.Params() + 1, offset: s.Offset()}
 	obj := p.objective(1)
 	p.outputs, p.slopes = obj.Outputs(), objective.Slopes(obj)
-	if len(s.Plan.Plain) > 0 {
-		for j, slot := range s.Fitted.Slots()[:p.dense] {
-			if slot.Column == s.Plan.Plain[0] {
-				p.offset = j
-				break
-			}
-		}
-	}
 	return p
 }
 

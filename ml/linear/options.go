@@ -20,10 +20,7 @@ var (
 	strategy  = &family.Option{Names: []string{"learn_rate_strategy"}, Type: "text", Default: "`line_search` unless learn_rate is given",
 		Doc: "`line_search` or `constant`, for `gd`.", Read: family.Word("line_search", "constant")}
 	intercept = &family.Option{Names: []string{"fit_intercept"}, Type: "boolean", Default: "true", Doc: "Learn an intercept.", Read: family.Boolean}
-	offset    = &family.Option{Names: []string{"offset", "offset_column"}, Type: "column", Default: "none",
-		Doc:  "A number column that is added to the margin as it is, such as the logarithm of an exposure. It is not a feature, but predictions need it too; NULL counts as its mean.",
-		Read: family.ColumnName}
-	epsilon = &family.Option{Names: []string{"epsilon"}, Type: "number", Default: "1.35", Doc: "Residuals greater than this many times the scale count linearly.",
+	epsilon   = &family.Option{Names: []string{"epsilon"}, Type: "number", Default: "1.35", Doc: "Residuals greater than this many times the scale count linearly.",
 		Read: family.Interval("(1, inf)")}
 	quantile = &family.Option{Names: []string{"quantile"}, Type: "number", Default: "0.5", Doc: "Which quantile is learnt.",
 		Read: family.Interval("(0, 1)")}
@@ -78,7 +75,7 @@ func (g *glm) estimates() bool { return g.theory == studentT || g.theory == disp
 // Options implements family.Family.
 func (g *glm) Options() []*family.Option {
 	out := []*family.Option{optimizer, maxIterations, tolerance, learnRate, strategy, family.BatchSize, family.L2, family.L1, g.strength}
-	out = append(append(out, g.own...), family.EarlyStop, family.MinRelProgress, family.WarmStart, intercept, offset)
+	out = append(append(out, g.own...), family.EarlyStop, family.MinRelProgress, family.WarmStart, intercept, family.Offset)
 	if g.theory != none {
 		out = append(out, pValues)
 	}

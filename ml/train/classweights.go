@@ -25,6 +25,13 @@ func (j *Job) classWeights(f *feature.Fitted, st *feature.Stats, target int) ([]
 		return nil, nil
 	}
 	cats := &st.Cols[j.column(f.Label.Name)]
+	if j.Options.Given(family.PositiveWeight) {
+		if len(f.Keys) != 2 {
+			return nil, pgerr.New(pgerr.InvalidParameterValue, "option %q needs two classes, and column %q has %d", family.PositiveWeight, f.Label.Name, len(f.Keys)).
+				At(j.Options.Pos(family.PositiveWeight)).WithHint("Use class_weights.")
+		}
+		return []float64{1, j.Options.Float(family.PositiveWeight, 1)}, nil
+	}
 	if j.Options.Bool("class_weights", false) {
 		return balancedWeights(f, cats), nil
 	}

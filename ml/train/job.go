@@ -21,9 +21,17 @@ func (j *Job) checkClassWeights() error {
 		return nil
 	}
 	bad := func(format string, args ...any) *pgerr.Error {
-		return pgerr.New(pgerr.InvalidParameterValue, format, args...).At(j.Options.Pos("class_weights"))
+		return pgerr.New(pgerr.InvalidParameterValue, format, args...).At(max(j.Options.Pos("class_weights"), j.Options.Pos(family.PositiveWeight)))
 	}
 	targets := j.Targets()
+	if j.Options.Given(family.PositiveWeight) {
+		switch {
+		case j.Options.Given("class_weights"):
+			return bad("only one of the options class_weights and %s can be given", family.PositiveWeight)
+		case len(targets) > 1:
+			return bad("option %q is of one target", family.PositiveWeight).WithHint("Use class_weights.")
+		}
+	}
 	classes := func(target int) bool { return j.planOf(target).Target == family.ClassTarget }
 	some := false
 	for k := range targets {
@@ -129,7 +137,7 @@ func NewJob(algorithm string, predict []string, args []family.Arg, transforms []
 			return nil, err
 		}
 	case j.Options.HasClassWeights() && j.windows != nil:
-		return nil, pgerr.Unsupported("class weights of windows are not supported").At(j.Options.Pos("class_weights"))
+		return nil, pgerr.Unsupported("class weights of windows are not supported").At(max(j.Options.Pos("class_weights"), j.Options.Pos(family.PositiveWeight)))
 	case split != nil && j.windows != nil:
 		return nil, pgerr.Unsupported("a column cannot say which windows are held out").At(j.Options.Pos("data_split_col")).
 			WithHint("data_split_eval_fraction holds out the last windows of each partition.")

@@ -6,6 +6,7 @@ import (
 	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/ml/block"
 	"github.com/tributarydb/tributary/ml/canon"
+	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/feature"
 	"github.com/tributarydb/tributary/ml/rows"
 	"github.com/tributarydb/tributary/sql/types"
@@ -41,6 +42,7 @@ func (j *Job) Encoding() []byte {
 	e.F64(j.Options.Float("data_split_eval_fraction", 0.2))
 	e.Bool(j.Options.Bool("class_weights", false))
 	e.Strs(j.Options.Texts("class_weights", nil))
+	e.F64(j.Options.Float(family.PositiveWeight, 1))
 	return e.B
 }
 

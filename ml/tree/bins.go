@@ -108,6 +108,10 @@ func newBins(p *problem, s *sketch, m means) *bins {
 	b := &bins{cols: make([]column, p.dense+len(p.codeSlots))}
 	for j := range p.dense {
 		c, v := &b.cols[j], &s.seen[j]
+		if j == p.offset-1 {
+			c.n = 1 // no split
+			continue
+		}
 		c.missing = v.missing
 		if !v.many {
 			if vals := v.list(); len(vals) <= p.maxBin {

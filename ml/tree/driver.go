@@ -53,6 +53,10 @@ type driver struct {
 	bestLoss float64 // of the rows to train on, then
 	finished bool    // no more trees
 	drop     bool    // the scores include trees that the model does not have
+
+	from    *model // that the training goes on from, until it has begun
+	before  int    // trees of that
+	measure bool   // the next round only measures the scores to begin with
 }
 
 func newDriver(p *problem, n *family.Node) *driver {
@@ -143,7 +147,7 @@ func (d *driver) past() []tree {
 func (d *driver) begin() *round {
 	r := &round{First: len(d.trees), Base: d.base, Bound: d.bound, Spread: d.spread, Update: d.update}
 	d.growers, d.builds, d.takes = nil, nil, nil
-	if d.finished {
+	if d.finished || d.measure {
 		r.Stale = d.drop
 		return r
 	}
@@ -173,7 +177,7 @@ func (d *driver) Tell(m family.Message) error {
 	case opSketch, opSketchAll:
 		return d.sketched(m.(*sketch))
 	case opMeans:
-		d.g, d.seen, d.phase = newGround(d.p, d.seen, m.(means)), nil, opBin
+		d.g, d.seen, d.phase = newGround(d.p, d.seen, m.(means), d.from), nil, opBin
 	case opBin:
 		d.phase = opRound
 		return d.labelled(m.(*labels))
@@ -183,6 +187,15 @@ func (d *driver) Tell(m family.Message) error {
 		d.scored(g)
 		if d.p.open && !(d.residual < tooLarge) {
 			return errDiverged()
+		}
+		if d.measure {
+			d.measure = false
+			switch {
+			case d.p.square:
+				d.bound = d.residual
+			case d.p.open:
+				d.bound = beyond(d.residual, 0)
+			}
 		}
 		if d.phase == 0 || len(d.growers) == 0 {
 			return nil
@@ -248,7 +261,7 @@ func (d *driver) sketched(s *sketch) error {
 		d.seen, d.phase = s, opMeans
 		return nil
 	}
-	d.g, d.phase = newGround(d.p, s, nil), opBin
+	d.g, d.phase = newGround(d.p, s, nil, d.from), opBin
 	return nil
 }
 
@@ -268,8 +281,8 @@ func (d *driver) labelled(l *labels) error {
 	switch {
 	case d.p.open:
 		high := d.bound
-		d.base[0] = f64.Log1(l.Y.float() / d.g.yUnit / float64(total))
-		d.bound = d.p.mostGradient(d.base[0], d.low, high)
+		d.base[0] = d.p.logMean(d.g, l, total)
+		d.bound = max(d.p.mostGradient(d.base[0]+d.g.low, d.low, high), d.p.mostGradient(d.base[0]+d.g.high, d.low, high))
 		if d.spread = f64.Exp1(float64((2 - d.p.power) * f64.Log1(high))); !(d.bound < tooLarge && d.spread > 0) {
 			return errDiverged()
 		}
@@ -280,6 +293,7 @@ func (d *driver) labelled(l *labels) error {
 		d.base[0], d.bound = l.Y.float()/d.g.yUnit/float64(total), d.p.Objective.(objective.Bounded).Delta
 	case d.p.classes == 0:
 		d.base[0] = l.Y.float() / d.g.yUnit / float64(total)
+		d.spread += d.g.high - d.g.low
 		d.bound = d.spread // labels lie within the mean and this
 	case d.p.forest:
 	case d.p.classes == 2:
@@ -295,7 +309,18 @@ func (d *driver) labelled(l *labels) error {
 	_, exp := math.Frexp(d.spread)
 	d.spread = math.Ldexp(1, exp)
 	d.residual = d.bound
+	if d.from != nil {
+		d.goOn()
+	}
 	return nil
+}
+
+// goOn continues from a model: its trees are those of a training that was interrupted, but for
+// its bound of gradients, which is measured.
+func (d *driver) goOn() {
+	d.base, d.trees = d.from.base, d.from.treesIn(d.g.bins)
+	d.before, d.from, d.search = len(d.trees), nil, nil
+	d.fresh, d.measure, d.phase = true, true, opRound
 }
 
 func errDiverged() error {
@@ -461,7 +486,7 @@ func (d *driver) endRound(values func(t *grower) func(i int32) []float64) error 
 			return errDiverged()
 		}
 	}
-	d.finished = len(d.trees) >= d.p.trees*d.p.perRound()
+	d.finished = len(d.trees) >= d.before+d.p.trees*d.p.perRound()
 	if d.p.forest {
 		d.update = nil
 		if d.state.Iteration = len(d.trees); d.finished {

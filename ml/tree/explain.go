@@ -13,7 +13,11 @@ import (
 // players returns the distinct input columns, and for each column of the trees
 // the index of its input column.
 func (m *model) players() (names []string, of []int) {
-	for _, n := range m.names {
+	for i, n := range m.names {
+		if i == m.offset-1 { // no feature, and no split is by it
+			of = append(of, 0)
+			continue
+		}
 		k := slices.Index(names, n)
 		if k < 0 {
 			k = len(names)
@@ -104,6 +108,9 @@ func (m *model) Explain(b *block.Block, s *family.Scores) *family.Explanation {
 				g.walk(0, g.paths[:0], shape.Met{Player: -1, Zero: 1, One: 1})
 			}
 			e.Baseline[i], e.Prediction[i] = means[k], z[k][i]
+			if m.offset > 0 {
+				e.Baseline[i] += b.Value(i, m.offset-1)
+			}
 			for f, v := range g.phi {
 				e.Parts[f][i] = v * share
 			}

@@ -4,6 +4,7 @@ import (
 	"github.com/tributarydb/tributary/ml/canon"
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/feature"
+	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
 // boosted and forest are the families.
@@ -44,6 +45,13 @@ func (k *kind) Plan(r *family.Request) (*family.Plan, error) {
 	if err := checkMonotone(r); err != nil {
 		return nil, err
 	}
+	var names []string
+	for _, c := range r.Columns {
+		names = append(names, c.Name)
+	}
+	if _, err := listsOf(r.Options, names); err != nil {
+		return nil, err
+	}
 	task, more, err := planLoss(r)
 	if err != nil {
 		return nil, err
@@ -55,12 +63,19 @@ func (k *kind) Plan(r *family.Request) (*family.Plan, error) {
 		return nil, err
 	}
 	p.Outputs = append(p.Outputs, more...)
-	return p, nil
+	return p, family.PlanOffset(r, p)
 }
 
 // NewDriver implements family.Family.
 func (k *kind) NewDriver(s *family.Setup, n *family.Node) (family.Driver, error) {
-	return newDriver(newProblem(s, k.forest), n), nil
+	p := newProblem(s, k.forest)
+	d := newDriver(p, n)
+	if p.offset > 0 && p.classes > 2 {
+		return nil, pgerr.Unsupported("an offset of more than two classes is not supported").At(s.Options.Pos("offset")).WithDetail("It would be added to the margins of all classes alike.")
+	}
+	var err error
+	d.from, err = startFrom(p, s.Start, s.Options.Pos("warm_start"))
+	return d, err
 }
 
 // NewWorker implements family.Family.

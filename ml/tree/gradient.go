@@ -99,7 +99,7 @@ func (p *pass) round(k *rows, b *block.Block) error {
 	out := p.result()
 	if !pr.forest {
 		if k.scores == nil {
-			if err := p.w.begin(k, r.Base); err != nil {
+			if err := p.w.begin(k, r.Base, b); err != nil {
 				return err
 			}
 		}
@@ -146,7 +146,11 @@ func (p *pass) losses(k *rows, b *block.Block, r *round, out *grown) {
 	for at := 0; at < k.n; at += p.grad.rows {
 		loss, _ := p.grad.run(k.scores, k.n, at, b.Y[at:])
 		for i, v := range loss {
-			ls.add(v, p.w.g.units(b.W[at+i]))
+			units := p.w.g.units(b.W[at+i])
+			ls.add(v, units)
+			if units > 0 && !k.held {
+				out.Residual = max(out.Residual, p.w.p.size(p.grad.z[i], p.grad.h[i]))
+			}
 		}
 	}
 	out.Loss[set].plus(ls.sum)
@@ -200,11 +204,7 @@ func (p *pass) gradients(k *rows, b *block.Block, r *round, out *grown) error {
 				if losses != nil {
 					ls.add(losses[row-from], units)
 					if i := row - from; units > 0 && (pr.square || pr.open) {
-						size := math.Abs(p.grad.z[i])
-						if pr.open {
-							size += p.grad.h[i]
-						}
-						residual = max(residual, size)
+						residual = max(residual, pr.size(p.grad.z[i], p.grad.h[i]))
 					}
 				}
 				for t := range r.Trees {
@@ -300,6 +300,11 @@ func (p *pass) addLabels(b *block.Block) {
 			l.Weight[int(y)] += units
 		default:
 			l.Weight[0] += units
+			if p.w.p.offset > 0 {
+				var e float64
+				y, e = p.w.p.offsetSums(y, b.Value(i, p.w.p.offset-1))
+				l.E.add(int64(math.RoundToEven(e*p.w.g.eUnit)), units)
+			}
 			l.Y.add(int64(math.RoundToEven(y*p.w.g.yUnit)), units)
 		}
 	}

@@ -32,7 +32,8 @@ type growNode struct {
 	sum    []int64
 	lo, hi float64 // bounds of its value, by monotone constraints
 	more   float64 // penalty of its value beside l2
-	cols   []int   // those it may split on, nil for all
+	cols   []int   // of its histogram: of a forest those it may split on, nil for all
+	path   uint64  // the lists of columns that all splits above it are of
 	best   *choice // nil: a leaf
 	left   int32   // of the children, 0 for none
 	hist   []int64 // kept to subtract the smaller child's from it
@@ -69,7 +70,7 @@ func newGrower(p *problem, g *ground, s *searcher, no, number int, rows int64, k
 		k := max(1, int(math.Round(p.bycols*float64(len(g.order)))))
 		t.cols = columnsOf(t.seed, g.order, k)
 	}
-	root := growNode{seed: t.seed, rows: rows, lo: math.Inf(-1), hi: math.Inf(1), wanted: true}
+	root := growNode{seed: t.seed, rows: rows, lo: math.Inf(-1), hi: math.Inf(1), path: math.MaxUint64, wanted: true}
 	t.draw(&root)
 	t.nodes = []growNode{root}
 	return t
@@ -160,8 +161,8 @@ func (t *grower) expand(i int32) (s split, builds []build, work bool) {
 	c := n.best
 	lo, hi := t.bounds(n)
 	children := [2]growNode{
-		{seed: mix(n.seed + 1), depth: n.depth + 1, rows: n.rows, sum: c.left, lo: n.lo, hi: n.hi, more: c.more},
-		{seed: mix(n.seed + 2), depth: n.depth + 1, rows: n.rows, sum: c.right, lo: n.lo, hi: n.hi, more: c.more},
+		{seed: mix(n.seed + 1), depth: n.depth + 1, rows: n.rows, sum: c.left, lo: n.lo, hi: n.hi, more: c.more, path: t.below(n)},
+		{seed: mix(n.seed + 2), depth: n.depth + 1, rows: n.rows, sum: c.right, lo: n.lo, hi: n.hi, more: c.more, path: t.below(n)},
 	}
 	if lo < hi {
 		children[0].hi, children[1].lo = lo, lo
@@ -290,7 +291,7 @@ func (t *grower) built(b build, parent int32, hist, scratch []int64) (looks []lo
 // find runs the search. It may run concurrently with searches of other nodes.
 func (l *look) find(s *searcher) {
 	n := &l.t.nodes[l.node]
-	n.best = s.best(n, n.cols, l.hist, l.t.perRow)
+	n.best = s.best(n, n.cols, l.t.allowed(n), l.hist, l.t.perRow)
 }
 
 // keep keeps the histogram for subtraction, if the children may split on the

@@ -185,6 +185,14 @@ func (l *loss) mostGradient(base, low, high float64) float64 {
 	return slack * max(math.Abs(z[0])+h[0], math.Abs(z[1])+h[1])
 }
 
+// size is what beyond needs of a row's gradient and curvature.
+func (l *loss) size(g, h float64) float64 {
+	if l.open {
+		return math.Abs(g) + h
+	}
+	return math.Abs(g)
+}
+
 // slack is how many times the sum of a row's gradient and curvature may be below each term of
 // them: a difference of two exponentials may be small while they are large.
 const slack = 8
@@ -205,6 +213,8 @@ func (l *loss) check(label string, low, high float64) error {
 type meaning struct {
 	log  bool
 	taus []float64 // several quantiles, an output each; nil for one
+	// The dense column that is added to margins, counted from 1; 0 for none.
+	offset int
 }
 
 // middle is the output that stands for the others: of quantiles the one next to the median.
@@ -220,15 +230,19 @@ func (m meaning) middle() int {
 
 // encode writes it, where there is something to say, at the end of a model.
 func (m meaning) encode(e *canon.E) {
-	if m.log || m.taus != nil {
+	if m.log || m.taus != nil || m.offset > 0 {
 		e.Bool(m.log)
 		e.F64s(m.taus)
+		e.Int(m.offset)
 	}
 }
 
-func decodeMeaning(d *canon.D) (m meaning) {
+func decodeMeaning(d *canon.D, dense int) (m meaning) {
 	if d.Left() > 0 {
-		m.log, m.taus = d.Bool(), d.F64s()
+		m.log, m.taus, m.offset = d.Bool(), d.F64s(), d.Int()
+	}
+	if m.offset < 0 || m.offset > dense {
+		d.Fail()
 	}
 	for k, tau := range m.taus {
 		if !(tau > 0 && tau < 1) || k > 0 && tau <= m.taus[k-1] || m.log {

@@ -155,7 +155,8 @@ func (s sum) float() float64 { return float64(s.Hi)*(1<<64) + float64(s.Lo) }
 // the sum of numbers.
 type labels struct {
 	Weight []int64 // in units of weight; one element for numbers
-	Y      sum     // of labels in units of 1/yUnit, times weight
+	Y      sum     // of labels in units of 1/yUnit, times weight; with offsets see offset.go
+	E      sum     // with offsets of a loss with the link log, in units of 1/eUnit
 }
 
 func (l *labels) merge(o *labels) error {
@@ -166,6 +167,7 @@ func (l *labels) merge(o *labels) error {
 		l.Weight[i] += w
 	}
 	l.Y.plus(o.Y)
+	l.E.plus(o.E)
 	return nil
 }
 

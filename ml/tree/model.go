@@ -171,7 +171,7 @@ func decodeModel(f *feature.Fitted, forest bool, d *canon.D) (*model, error) {
 		}
 		m.trees = append(m.trees, t)
 	}
-	m.meaning = decodeMeaning(d)
+	m.meaning = decodeMeaning(d, f.Dense)
 	if !forest && len(m.trees)%m.outputs != 0 || m.classes <= 2 && m.outputs != max(1, len(m.taus)) {
 		d.Fail()
 	}

@@ -47,8 +47,8 @@ var boostedOptions = append([]*family.Option{
 		Doc: "For each feature of the query in its order 1 if predictions must not fall where it grows, -1 if they must not rise, 0 for neither; or for those that are named: `'{\"income\": 1, \"age\": -1}'` or `[('income', 1), ('age', -1)]`.", Read: family.IntegersByName(-1, 1)},
 	{Names: []string{"booster_type", "booster"}, Type: "text", Doc: "Not supported: trees are all there is."},
 	{Names: []string{"tree_method"}, Type: "text", Doc: "Not supported: histograms are all there is."},
-	{Names: []string{"colsample_bylevel", "colsample_bynode"}, Type: "number", Doc: "Not supported yet."},
-}, lossOptions...)
+	family.Offset, family.WarmStart,
+}, append(columnOptions, lossOptions...)...)
 
 var forestOptions = []*family.Option{
 	{Names: []string{"n_estimators", "num_parallel_tree", "num_trees", "ntree"}, Type: "integer", Default: "100", Doc: "The trees.", Read: family.Integer(1, 100000)},
@@ -106,6 +106,7 @@ type params struct {
 	rate                float64
 	maxBin              int
 	subsample, bycols   float64
+	bylevel, bynode     float64
 	minChild            float64
 	l1, l2, minGain     float64
 	patience            int             // 0: none
@@ -118,7 +119,7 @@ type params struct {
 
 func newParams(o *family.Values, forest, classify bool) *params {
 	p := &params{forest: forest, classify: classify, trees: o.Int("n_estimators", defaultTrees), maxBin: o.Int("max_bin", maxBins),
-		minGain: o.Float("min_split_loss", 0), subsample: 1, bycols: 1, rate: 1}
+		minGain: o.Float("min_split_loss", 0), subsample: 1, bycols: 1, bylevel: 1, bynode: 1, rate: 1}
 	if forest {
 		p.depth = o.Int("max_depth", defaultForestDepth)
 		p.minChild = o.Float("min_samples_leaf", 1)
@@ -133,6 +134,7 @@ func newParams(o *family.Values, forest, classify bool) *params {
 		p.depth = o.Int("max_depth", def)
 		p.rate = o.Float("learn_rate", defaultRate)
 		p.subsample, p.bycols = o.Float("subsample", 1), o.Float("colsample_bytree", 1)
+		p.bylevel, p.bynode = o.Float("colsample_bylevel", 1), o.Float("colsample_bynode", 1)
 		p.minChild = o.Float("min_child_weight", 1)
 		p.l1, p.l2 = o.Float("l1", 0), o.Float("l2", 1)
 		p.patience = o.Int("early_stopping_rounds", 0)

@@ -294,7 +294,7 @@ func (p *pass) anew(at place, b *block.Block) (*rows, error) {
 		return k, nil
 	}
 	if !p.w.p.forest {
-		if err := p.w.begin(k, r.Base); err != nil {
+		if err := p.w.begin(k, r.Base, b); err != nil {
 			return nil, err
 		}
 		for i := range a.Past {

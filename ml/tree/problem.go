@@ -2,6 +2,7 @@ package tree
 
 import (
 	"math"
+	"slices"
 	"unsafe"
 
 	"github.com/tributarydb/tributary/ml/canon"
@@ -31,7 +32,8 @@ type problem struct {
 	held      bool
 	names     []string // by column: the input column
 	fitted    *feature.Fitted
-	direction []int8 // by column: the monotone constraint
+	direction []int8   // by column: the monotone constraint
+	lists     []uint64 // by column: the lists of interaction_constraints that have it, a bit each; nil for none
 }
 
 func newProblem(s *family.Setup, forest bool) *problem {
@@ -50,6 +52,12 @@ func newProblem(s *family.Setup, forest bool) *problem {
 	} else {
 		p.together = p.outputs
 	}
+	var inputs []string
+	for _, c := range f.Cols {
+		inputs = append(inputs, c.Name)
+	}
+	lists, _ := listsOf(s.Options, inputs) // Plan has checked them
+	p.offset = s.Offset() + 1
 	for i, sl := range f.Slots()[:f.Dense] {
 		p.names = append(p.names, sl.Column)
 		p.direction = append(p.direction, 0)
@@ -62,6 +70,11 @@ func newProblem(s *family.Setup, forest bool) *problem {
 	for _, c := range codeNames(f) {
 		p.names = append(p.names, c)
 		p.direction = append(p.direction, 0)
+	}
+	if lists != nil {
+		for _, name := range p.names {
+			p.lists = append(p.lists, lists[slices.Index(inputs, name)])
+		}
 	}
 	return p
 }
@@ -85,6 +98,9 @@ type ground struct {
 	most   int     // the greatest multiple
 	copies []copies
 	yUnit  float64 // labels are summed in units of 1/yUnit
+	eUnit  float64 // likewise the means that offsets give rows, of a loss with the link log
+	// The least and the greatest offset.
+	low, high float64
 }
 
 // copies is the number of copies of a row, in units of weight.
@@ -101,15 +117,23 @@ const (
 	maxPacked     = 16
 )
 
-func newGround(p *problem, s *sketch, m means) *ground {
+func newGround(p *problem, s *sketch, m means, start *model) *ground {
 	g := &ground{bins: newBins(p, s, m), unit: 1}
+	if start != nil {
+		g.bins.from(start, p.maxBin)
+	}
 	if s.wMax > 0 {
 		_, exp := math.Frexp(s.wMax)
 		g.unit = math.Ldexp(1, max(min(s.grid, 0), exp-maxWeightBits))
 		g.most = int(math.RoundToEven(s.wMax / g.unit))
 	}
 	g.wide = g.most > maxPacked || p.open
-	_, exp := math.Frexp(max(s.yMax, -s.yMin))
+	most := max(s.yMax, -s.yMin)
+	if p.offset > 0 {
+		g.low, g.high = s.low, s.high
+		most = p.offsets(g, most)
+	}
+	_, exp := math.Frexp(most)
 	g.yUnit = math.Ldexp(1, 46-exp)
 	if p.sampled() && !s.sample.cut {
 		for i, h := range s.sample.hash {
@@ -142,6 +166,9 @@ func (g *ground) encode(e *canon.E) {
 	e.Bool(g.wide)
 	e.Int(g.most)
 	e.F64(g.yUnit)
+	e.F64(g.eUnit)
+	e.F64(g.low)
+	e.F64(g.high)
 	e.U32(uint32(len(g.copies)))
 	for _, c := range g.copies {
 		e.U64(c.hash)
@@ -150,7 +177,7 @@ func (g *ground) encode(e *canon.E) {
 }
 
 func decodeGround(d *canon.D) *ground {
-	g := &ground{bins: decodeBins(d), unit: d.F64(), wide: d.Bool(), most: d.Int(), yUnit: d.F64()}
+	g := &ground{bins: decodeBins(d), unit: d.F64(), wide: d.Bool(), most: d.Int(), yUnit: d.F64(), eUnit: d.F64(), low: d.F64(), high: d.F64()}
 	for range d.Count(16) {
 		g.copies = append(g.copies, copies{d.U64(), d.I64()})
 	}

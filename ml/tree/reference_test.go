@@ -152,7 +152,7 @@ func TestSplitsAgainstTryingAll(t *testing.T) {
 			if err := sk.add(p, all); err != nil {
 				t.Fatal(err)
 			}
-			b := newGround(p, sk, nil).bins
+			b := newGround(p, sk, nil, nil).bins
 			raw := make([]uint8, len(d.X)*len(b.order))
 			newBinner(b).fill(raw, len(d.X), all, 0, len(d.X))
 			s := &slow{t: t, l1: c.l1, l2: c.l2, least: c.least, depth: depth, g: make([]float64, len(d.X)), h: make([]float64, len(d.X))}

@@ -211,7 +211,11 @@ func (p *pass) renew(k *rows, b *block.Block) {
 		for t := range p.leaves {
 			if at, ok := p.leaves[t][0]; ok {
 				for row := range k.n {
-					p.digit(out.Hist, at, b.Y[row], p.w.g.units(b.W[row]))
+					y := b.Y[row]
+					if p.w.p.offset > 0 {
+						y -= b.Value(row, p.w.p.offset-1)
+					}
+					p.digit(out.Hist, at, y, p.w.g.units(b.W[row]))
 				}
 			}
 		}

@@ -1,6 +1,8 @@
 package tree
 
 import (
+	"math"
+
 	"github.com/tributarydb/tributary/ml/canon"
 	"github.com/tributarydb/tributary/ml/family"
 )
@@ -28,6 +30,8 @@ func (d *driver) Encode(e *canon.E) error {
 	e.F64(d.bestLoss)
 	e.Bool(d.finished)
 	e.Bool(d.drop)
+	e.Int(d.before)
+	e.Bool(d.measure)
 	if d.phase == opRenew {
 		canon.Put(e, d.search)
 	}
@@ -41,6 +45,9 @@ func (d *driver) Encode(e *canon.E) error {
 	}
 	if d.phase == opMeans {
 		d.seen.Encode(e)
+	}
+	if e.Bool(d.from != nil); d.from != nil {
+		d.from.Encode(e)
 	}
 	return nil
 }
@@ -56,6 +63,7 @@ func (d *driver) UnmarshalBinary(state []byte) error {
 	d.trees = decodeTrees(r)
 	d.state = family.DecodeState(r)
 	d.best, d.bestAt, d.bestLoss, d.finished, d.drop = r.F64(), r.Int(), r.F64(), r.Bool(), r.Bool()
+	d.before, d.measure = r.Int(), r.Bool()
 	if d.phase == opRenew {
 		d.search = canon.Get[search](r)
 	}
@@ -108,6 +116,12 @@ func (d *driver) UnmarshalBinary(state []byte) error {
 					d.builds = append(d.builds, t.build(i))
 				}
 			}
+		}
+	}
+	if d.from = nil; r.OK() && r.Bool() {
+		var err error
+		if d.from, err = decodeModel(d.p.fitted, false, r); err != nil {
+			return err
 		}
 	}
 	if d.phase == opRenew && (!r.OK() || !d.search.resume(d)) {
@@ -179,6 +193,15 @@ func (t *grower) decode(d *canon.D) bool {
 	for i := range t.nodes {
 		l := int(t.nodes[i].left)
 		ok = ok && (l == 0 || l > i && l+1 < len(t.nodes) && t.nodes[i].best != nil)
+	}
+	for i := range t.nodes { // children come after their parents
+		n := &t.nodes[i]
+		if i == 0 {
+			n.path = math.MaxUint64
+		}
+		if ok && n.left > 0 {
+			t.nodes[n.left].path, t.nodes[n.left+1].path = t.below(n), t.below(n)
+		}
 	}
 	t.done = decodeSplits(d)
 	if len(t.nodes) > 0 {

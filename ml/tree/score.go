@@ -134,6 +134,9 @@ func (m *model) margins(b *block.Block) [][]float64 {
 		for i := range out[k] {
 			if !m.forest {
 				out[k][i] = m.base[k]
+				if m.offset > 0 {
+					out[k][i] += b.Value(i, m.offset-1)
+				}
 			}
 		}
 	}

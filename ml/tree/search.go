@@ -135,10 +135,10 @@ func (s *searcher) scoreOf(sum []int64, l2 float64) float64 {
 	return s.score(float64(sum[0])*s.gUnit, float64(sum[1])*s.hUnit, l2)
 }
 
-// best returns the best split of a node by some columns, nil for all, or nil where
-// none gains. hist is the node's histogram: pairs of sums bin by bin, or votes
+// best returns the best split of a node by some columns, nil for all, of them those that are
+// allowed, nil for all, or nil where none gains. hist is the node's histogram: pairs of sums bin by bin, or votes
 // bin by bin, class after class. perRow is the curvature of the tree's mean row.
-func (s *searcher) best(n *growNode, cols []int, hist []int64, perRow float64) *choice {
+func (s *searcher) best(n *growNode, cols []int, allowed []bool, hist []int64, perRow float64) *choice {
 	var best choice
 	bar := float64(1e-12 * math.Abs(s.scoreOf(n.sum, s.p.l2)))
 	each := len(hist) / len(n.sum)
@@ -153,7 +153,7 @@ func (s *searcher) best(n *growNode, cols []int, hist []int64, perRow float64) *
 			j, from = cols[j], at
 		}
 		c := &s.b.cols[j]
-		if at += c.room; c.stride == 0 {
+		if at += c.room; c.stride == 0 || allowed != nil && !allowed[j] {
 			continue
 		}
 		switch {

@@ -24,6 +24,7 @@ type sketch struct {
 	yMin, yMax float64
 	grid       int     // the exponent of the lowest bit of any weight
 	wMax       float64 // the largest weight
+	low, high  float64 // of offsets
 	seen       []values
 	counts     []int64 // weight by slot of codes, in weightUnits
 	gaps       []int64 // by code: weight of rows without a category
@@ -52,7 +53,7 @@ type sample struct {
 func sampleSize(dense int) int { return min(max(1<<20/max(dense, 1), 1<<12), 1<<15) }
 
 func newSketch(dense, codes, slots int) *sketch {
-	return &sketch{dense: dense, yMin: math.Inf(1), yMax: math.Inf(-1), grid: math.MaxInt32, seen: make([]values, dense),
+	return &sketch{dense: dense, yMin: math.Inf(1), yMax: math.Inf(-1), grid: math.MaxInt32, low: math.Inf(1), high: math.Inf(-1), seen: make([]values, dense),
 		counts: make([]int64, slots), gaps: make([]int64, codes), narrow: math.MaxUint64, sample: sample{size: sampleSize(dense), max: math.MaxUint64}}
 }
 
@@ -134,6 +135,13 @@ func (s *sketch) add(p *problem, b *block.Block) error {
 			y := b.Y[first+l]
 			if y-y != 0 || w-w != 0 {
 				return pgerr.New(pgerr.NumericValueOutOfRange, "a label or weight is not a finite number")
+			}
+			if p.offset > 0 {
+				off := b.Value(first+l, p.offset-1)
+				if off-off != 0 {
+					return pgerr.New(pgerr.NumericValueOutOfRange, "an offset is not a finite number")
+				}
+				s.low, s.high = min(s.low, off), max(s.high, off)
 			}
 			s.yMin, s.yMax, s.wMax = min(s.yMin, y), max(s.yMax, y), max(s.wMax, w)
 			if w == 1 {
@@ -339,6 +347,7 @@ func (s *sketch) merge(o *sketch) error {
 		return errShape()
 	}
 	s.yMin, s.yMax = min(s.yMin, o.yMin), max(s.yMax, o.yMax)
+	s.low, s.high = min(s.low, o.low), max(s.high, o.high)
 	s.grid, s.wMax = min(s.grid, o.grid), max(s.wMax, o.wMax)
 	for j := range s.seen {
 		v, w := &s.seen[j], &o.seen[j]
@@ -376,6 +385,8 @@ func (s *sketch) Encode(e *canon.E) {
 	e.F64(s.yMax)
 	e.Int(s.grid)
 	e.F64(s.wMax)
+	e.F64(s.low)
+	e.F64(s.high)
 	for j := range s.seen {
 		v := &s.seen[j]
 		e.Bool(v.missing)
@@ -395,7 +406,7 @@ func (s *sketch) Encode(e *canon.E) {
 }
 
 func decodeSketch(d *canon.D) *sketch {
-	s := &sketch{dense: d.Count(6), yMin: d.F64(), yMax: d.F64(), grid: d.Int(), wMax: d.F64()}
+	s := &sketch{dense: d.Count(6), yMin: d.F64(), yMax: d.F64(), grid: d.Int(), wMax: d.F64(), low: d.F64(), high: d.F64()}
 	s.seen = make([]values, s.dense)
 	for j := range s.seen {
 		v := &s.seen[j]

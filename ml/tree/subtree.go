@@ -96,7 +96,7 @@ func newGardener(p *problem, g *ground, s *searcher) *subtreeGrower {
 // grow returns the subtree grown below a node; the node itself is its number 0.
 func (w *subtreeGrower) grow(t *grower, at int32, k *rows) []growNode {
 	kept := 0
-	sub := &grower{p: t.p, g: t.g, s: w.s, cols: t.cols, nodes: []growNode{t.nodes[at]}, kept: &kept, spare: t.spare, base: t.base, perRow: t.perRow}
+	sub := &grower{p: t.p, g: t.g, s: w.s, seed: t.seed, cols: t.cols, nodes: []growNode{t.nodes[at]}, kept: &kept, spare: t.spare, base: t.base, perRow: t.perRow}
 	sub.nodes[0].hist = nil
 	for stack := []int32{0}; len(stack) > 0; {
 		i := stack[len(stack)-1]

@@ -136,7 +136,7 @@ func (w *worker) start(k *rows) (err error) {
 }
 
 // begin sets a block's initial scores.
-func (w *worker) begin(k *rows, base []float64) (err error) {
+func (w *worker) begin(k *rows, base []float64, b *block.Block) (err error) {
 	if k.scores == nil {
 		if k.scores, err = space[float64](w, k.n*w.p.outputs); err != nil {
 			return err
@@ -146,6 +146,9 @@ func (w *worker) begin(k *rows, base []float64) (err error) {
 		s := k.scores[o*k.n:][:k.n]
 		for i := range s {
 			s[i] = base[o]
+			if w.p.offset > 0 {
+				s[i] += b.Value(i, w.p.offset-1)
+			}
 		}
 	}
 	return nil

@@ -35,6 +35,8 @@ type Data struct {
 	// whose options order_by and partition_by name no columns here. A sequence is held out as a
 	// whole, by its first row's Held.
 	Key []int
+	// Start is the model that the training continues from, of rows with the same columns; nil for none.
+	Start family.Predictor
 }
 
 // Columns are x0, x1 … and c0, c1 ….
@@ -180,7 +182,7 @@ func Train(t testing.TB, f family.Family, d *Data, s Spread, options ...any) (*R
 	if err != nil {
 		return nil, err
 	}
-	set := &family.Setup{Options: o, Plan: plan, Fitted: fitted, Seed: d.Seed}
+	set := &family.Setup{Options: o, Plan: plan, Fitted: fitted, Seed: d.Seed, Start: d.Start}
 	order := make([]int, len(d.X))
 	for i := range order {
 		order[i] = i
@@ -235,6 +237,7 @@ func Train(t testing.TB, f family.Family, d *Data, s Spread, options ...any) (*R
 	if err != nil {
 		return nil, err
 	}
+	set.Start = nil // drivers that continue have none
 	for n := 0; !drv.State().Done; n++ {
 		if n > 1<<20 {
 			t.Fatal("the driver does not end")

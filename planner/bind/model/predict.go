@@ -50,7 +50,20 @@ func Predict(sc *scope.Scope, name string, args []ast.Node, p scope.Place) (expr
 			}
 		}
 	}
+	var threshold expr.Expr
+	if mode == expr.PredictValue {
+		if args, threshold, err = takeThreshold(sc, m, args, p); err != nil {
+			return nil, err
+		}
+	}
 	apply := func(fields []scope.Column, exact bool) (expr.Expr, error) {
+		if threshold != nil {
+			proba, err := applyModel(sc, m, expr.PredictProba, fields, exact, pos)
+			if err != nil {
+				return nil, err
+			}
+			return byThreshold(sc, m, predictType(m.v, expr.PredictValue, 0), proba, threshold)
+		}
 		e, err := applyModel(sc, m, mode, fields, exact, pos)
 		if p, ok := e.(*expr.Predict); ok && class > 0 {
 			p.Output, p.Typ = class, types.Float8
@@ -285,13 +298,28 @@ func Table(sc *scope.Scope, name string, n *ast.RangeFunction, fc *ast.FuncCall)
 	args := typing.Items(fc.Args)
 	pos := b.SpotFunc(name)
 	full := "ml." + name
-	if len(args) == 0 || len(args) > 2 || len(args) == 1 && name != "evaluate" {
+	thresholds := slices.ContainsFunc([]string{"predict", "evaluate", "confusion_matrix"}, func(n string) bool { return n == name })
+	if len(args) == 0 || len(args) > 2 && !(len(args) == 3 && thresholds) || len(args) == 1 && name != "evaluate" {
 		return scope.FromItem{}, true, pgerr.New(pgerr.UndefinedFunction, "%s takes a model's name and a query", full).
 			WithHint("Write %s('model', (SELECT …)).", full).At(pos.At())
 	}
 	m, err := resolveModel(sc, args[0], full)
 	if err != nil {
 		return scope.FromItem{}, true, err
+	}
+	var threshold expr.Expr
+	if thresholds {
+		if args, threshold, err = takeThreshold(sc, m, args, scope.InFromClause); err != nil {
+			return scope.FromItem{}, true, err
+		}
+		if threshold != nil && len(args) == 1 {
+			return scope.FromItem{}, true, pgerr.New(pgerr.UndefinedFunction, "a threshold needs rows to predict").
+				WithHint("Write %s('model', (SELECT …), threshold => 0.7).", full).At(pos.At())
+		}
+	}
+	if len(args) > 2 {
+		return scope.FromItem{}, true, pgerr.New(pgerr.UndefinedFunction, "%s takes a model's name and a query", full).
+			WithHint("Write %s('model', (SELECT …)), with threshold => 0.7 where it predicts two classes.", full).At(pos.At())
 	}
 	parts := m.parts()
 	if len(args) == 1 && parts != nil {
@@ -341,6 +369,11 @@ func Table(sc *scope.Scope, name string, n *ast.RangeFunction, fc *ast.FuncCall)
 	var proba expr.Expr
 	if parts == nil && classifies(m.v) {
 		if proba, err = applyModel(sc, m, expr.PredictProba, fields, false, pos); err != nil {
+			return scope.FromItem{}, true, err
+		}
+	}
+	if threshold != nil {
+		if value, err = byThreshold(sc, m, value.Type(), proba, threshold); err != nil {
 			return scope.FromItem{}, true, err
 		}
 	}
@@ -500,17 +533,31 @@ func evaluate(sc *scope.Scope, m *model, node plan.Node, truth, got, proba expr.
 	if err != nil {
 		return scope.FromItem{}, err
 	}
-	var ofProba []plan.Column
+	var ofProba, further []plan.Column
+	if proba == nil {
+		for _, fun := range []string{"mean_absolute_percentage_error", "median_absolute_error", "max_error"} {
+			c, err := add(fun, got)
+			if err != nil {
+				return scope.FromItem{}, err
+			}
+			further = append(further, c)
+		}
+	}
 	if proba != nil {
-		for _, fun := range []string{"log_loss", "roc_auc"} {
+		for _, fun := range []string{"log_loss", "roc_auc", "average_precision", "brier_score"} {
+			if len(m.v.Classes) > 2 && (fun == "average_precision" || fun == "brier_score") {
+				continue
+			}
 			args := []expr.Expr{proba}
 			if fun == "log_loss" && len(m.v.Classes) >= 2 {
 				args = append(args, m.classArray())
 			}
 			c, err := add(fun, args...)
 			switch {
-			case err == nil:
+			case err == nil && (fun == "log_loss" || fun == "roc_auc"):
 				ofProba = append(ofProba, c)
+			case err == nil:
+				further = append(further, c)
 			case !pgerr.Is(err, pgerr.UndefinedFunction): // there is none for labels of this type
 				return scope.FromItem{}, err
 			}
@@ -532,6 +579,9 @@ func evaluate(sc *scope.Scope, m *model, node plan.Node, truth, got, proba expr.
 				put(c.Name, scope.Col(c))
 			}
 		}
+	}
+	for _, c := range further {
+		put(c.Name, scope.Col(c))
 	}
 	return query.Finish(sc, pr.Node(), rl, n.Alias, "table")
 }
