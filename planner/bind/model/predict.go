@@ -202,6 +202,10 @@ func applyModel(sc *scope.Scope, m *model, mode expr.PredictMode, fields []scope
 		return nil, pgerr.New(pgerr.UndefinedColumn, "model \"%s\" needs the %s \"%s\", which %s not among the columns", m.name, noun, strings.Join(missing, "\", \""), verb).
 			WithDetail("The model's features are %s.", featureList(m.v)).At(pos.At())
 	}
+	by, err := keys(sc, m, fields, used, pos)
+	if err != nil {
+		return nil, err
+	}
 	if exact {
 		for i, f := range fields {
 			if !used[i] {
@@ -210,8 +214,8 @@ func applyModel(sc *scope.Scope, m *model, mode expr.PredictMode, fields []scope
 			}
 		}
 	}
-	var err error
 	p.Args, err = inputs(sc, m, features, pos)
+	p.Args = append(p.Args, by...)
 	return p, err
 }
 
@@ -220,25 +224,6 @@ func applyModel(sc *scope.Scope, m *model, mode expr.PredictMode, fields []scope
 func wider(from, to types.Type) bool {
 	f, t := from.Rank(), to.Rank()
 	return f > 0 && t > 0 && !to.IsFloat() && (f > t || f == t && to.IsFixed() && !(from.IsFixed() && from.Scale <= to.Scale && from.Prec-from.Scale <= to.Prec-to.Scale))
-}
-
-// findField returns the field with this name; if no field matches exactly, it ignores case. n is the number
-// of matching fields.
-func findField(fields []scope.Column, name string) (at, n int) {
-	at = -1
-	for i, f := range fields {
-		if f.Name == name {
-			at, n = i, n+1
-		}
-	}
-	if n == 0 {
-		for i, f := range fields {
-			if strings.EqualFold(f.Name, name) {
-				at, n = i, n+1
-			}
-		}
-	}
-	return at, n
 }
 
 func featureList(v *catalog.ModelVersion) string {
