@@ -56,6 +56,11 @@ func (j *Jobs) Plan(ctx context.Context, s Statement, c *query.Context, st *cata
 	if err != nil {
 		return nil, err
 	}
+	for i, name := range s.Predict {
+		if by.has(name) {
+			return nil, pgerr.New(pgerr.InvalidParameterValue, "column %q cannot be both target and a key of groups", name).At(s.PredictPos[i])
+		}
+	}
 	p, sel := &Plan{Query: q}, s.Query
 	var encoders []feature.Transform
 	split, err := train.ReadSplit(args, datasetColumns(q))

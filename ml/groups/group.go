@@ -78,7 +78,7 @@ func KeyType(t types.Type) (key types.Type, ok bool) {
 		return types.Float8, true
 	}
 	switch t.OID {
-	case types.BoolOID, types.DateOID, types.TimeOID, types.TimestampOID, types.TimestamptzOID, types.UUIDOID, types.ByteaOID, types.IntervalOID:
+	case types.BoolOID, types.DateOID, types.TimeOID, types.TimestampOID, types.TimestamptzOID, types.UUIDOID, types.IntervalOID:
 		t.Mod = -1
 		return t, true
 	}

@@ -17,7 +17,7 @@ func keys(sc *scope.Scope, m *model, fields []scope.Column, used map[int]bool, p
 		switch {
 		case n == 0:
 			return nil, pgerr.New(pgerr.UndefinedColumn, "model \"%s\" has groups by \"%s\", which is not among the columns", m.name, k.Name).
-				WithDetail("Its groups are by %s.", m.keyList()).At(pos.At())
+				WithDetail("Its groups are by %s.", m.keyNames()).At(pos.At())
 		case n > 1:
 			return nil, pgerr.New(pgerr.AmbiguousColumn, "the grouping column \"%s\" of model \"%s\" is given more than once", k.Name, m.name).At(pos.At())
 		}

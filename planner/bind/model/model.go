@@ -12,6 +12,7 @@ import (
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/lex"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -237,6 +238,19 @@ func (m *model) groupKeys() []catalog.ModelGroupKey {
 	return m.v.Groups.By
 }
 
+// inFront returns the columns of the groups' keys for the front of a SELECT list that reads them of alias, and the
+// clause that groups by them; both are empty for a single model.
+func (m *model) inFront(alias string) (list, by string) {
+	for i, k := range m.groupKeys() {
+		list += alias + "." + lex.QuoteIdent(k.Name) + ", "
+		if by += ", "; i == 0 {
+			by = " GROUP BY "
+		}
+		by += strconv.Itoa(i + 1)
+	}
+	return list, by
+}
+
 // keyColumns returns the columns of groups' keys.
 func keyColumns(g *catalog.ModelGroups) (out []plan.Column) {
 	for _, k := range g.By {
@@ -245,10 +259,11 @@ func keyColumns(g *catalog.ModelGroups) (out []plan.Column) {
 	return out
 }
 
-func (m *model) keyList() string {
+// keyNames lists the names of the groups' keys, quoted where they must be.
+func (m *model) keyNames() string {
 	var names []string
 	for _, k := range m.groupKeys() {
-		names = append(names, k.Name)
+		names = append(names, lex.QuoteName(k.Name))
 	}
 	return strings.Join(names, ", ")
 }
