@@ -166,7 +166,7 @@ func (c *dispatcher) describeModel(n *parse.DescribeModel) (*session.Command, er
 			{"train_loss", measured(v.TrainLoss)},
 			{"stopped", v.Stopped},
 		}
-		rows = append(rows, targets(st, v)...)
+		rows = append(append(rows, targets(st, v)...), ofGroups(st, v)...)
 		for _, in := range v.Inputs {
 			rows = append(rows, []types.Datum{"transform " + in.Name, in.Expr})
 		}
@@ -188,6 +188,19 @@ func (c *dispatcher) describeModel(n *parse.DescribeModel) (*session.Command, er
 		}
 		return session.Table(cols, rows, "DESCRIBE MODEL")
 	}}, nil
+}
+
+// ofGroups describe the groups of a model that has one for each value of a key.
+func ofGroups(st *catalog.State, v *catalog.ModelVersion) (rows [][]types.Datum) {
+	if v.Groups == nil {
+		return nil
+	}
+	var by []string
+	for _, k := range v.Groups.By {
+		by = append(by, k.Name+" "+st.TypeName(k.Type))
+	}
+	return [][]types.Datum{{"groups by", strings.Join(by, ", ")}, {"groups", fmt.Sprint(v.Groups.Total)},
+		{"groups trained", fmt.Sprint(v.Groups.Total - v.Groups.Failed)}, {"groups failed", fmt.Sprint(v.Groups.Failed)}, {"unknown groups", v.Groups.Unknown}}
 }
 
 // targets describe what a model predicts.

@@ -162,7 +162,7 @@ func TestPredictionsAreCharged(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer release()
-	sc := &scorer{s: one, acct: statement.LastingAccount("prediction")}
+	sc := &scorer{s: one.scorer, acct: statement.LastingAccount("prediction")}
 	predict := func(n int) error {
 		cols := make([]arrow.Array, 2000)
 		for i := range cols {

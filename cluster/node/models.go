@@ -8,6 +8,7 @@ import (
 
 	"github.com/tributarydb/tributary/exec/function"
 	"github.com/tributarydb/tributary/exec/mem"
+	"github.com/tributarydb/tributary/exec/store"
 	"github.com/tributarydb/tributary/exec/sysview"
 	"github.com/tributarydb/tributary/ml/model"
 	"github.com/tributarydb/tributary/planner/expr"
@@ -22,6 +23,7 @@ import (
 type models struct {
 	pool *mem.Pool
 	read func(ctx context.Context, ref *catalog.Segment, use func([]byte) error) error
+	open func(ctx context.Context, ref *catalog.Segment) (*store.Blob, error) // a file of groups
 
 	mu    sync.Mutex
 	byKey map[[32]byte]*cachedModel
@@ -33,8 +35,9 @@ type models struct {
 type cachedModel struct {
 	key    [32]byte
 	acct   *mem.Account
-	ready  chan struct{} // closed when scorer or err is set
-	scorer *model.Scorer
+	ready  chan struct{} // closed when scorer, groups or err is set
+	scorer *model.Scorer // of a single model
+	groups *groupModels
 	err    error
 	users  int
 	at     *list.Element // in models.idle; nil while it is used
@@ -71,12 +74,15 @@ func (m *models) drop() int64 {
 	delete(m.byKey, c.key)
 	n := c.acct.Used()
 	m.bytes.Add(-n)
+	if c.groups != nil {
+		c.groups.close()
+	}
 	c.acct.Close()
 	return n
 }
 
-// use returns a version's scorer, which is kept until release is called.
-func (m *models) use(ctx context.Context, name string, v *catalog.ModelVersion) (_ *model.Scorer, release func(), err error) {
+// use returns a version, decoded, which is kept until release is called.
+func (m *models) use(ctx context.Context, name string, v *catalog.ModelVersion) (_ *cachedModel, release func(), err error) {
 	for {
 		m.mu.Lock()
 		c := m.byKey[v.SHA256]
@@ -104,7 +110,7 @@ func (m *models) use(ctx context.Context, name string, v *catalog.ModelVersion) 
 			m.leave(c)
 			return nil, nil, ctx.Err()
 		case c.err == nil:
-			return c.scorer, sync.OnceFunc(func() { m.leave(c) }), nil
+			return c, sync.OnceFunc(func() { m.leave(c) }), nil
 		case mine:
 			return nil, nil, c.err
 		}
@@ -116,6 +122,11 @@ func (m *models) use(ctx context.Context, name string, v *catalog.ModelVersion) 
 // load decodes a model that use has registered. On an error it is removed.
 func (m *models) load(ctx context.Context, c *cachedModel, name string, v *catalog.ModelVersion) {
 	acct := m.pool.Account("model "+name, false)
+	if v.Groups != nil {
+		g, err := openGroups(ctx, m.open, m.pool.Limit()/groupsShare, name, v, acct)
+		m.loaded(c, acct, nil, g, err)
+		return
+	}
 	var dec *model.Model
 	err := m.read(ctx, v.Blob(), func(b []byte) (err error) {
 		dec, err = model.DecodeWithin(b, acct.Grow)
@@ -128,9 +139,13 @@ func (m *models) load(ctx context.Context, c *cachedModel, name string, v *catal
 	if err == nil {
 		err = acct.Resize(max(acct.Used(), dec.Predictor.Bytes()) + 4096)
 	}
+	m.loaded(c, acct, s, nil, err)
+}
+
+func (m *models) loaded(c *cachedModel, acct *mem.Account, s *model.Scorer, g *groupModels, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if c.acct, c.scorer, c.err = acct, s, err; err != nil {
+	if c.acct, c.scorer, c.groups, c.err = acct, s, g, err; err != nil {
 		acct.Close()
 		delete(m.byKey, c.key)
 	}
@@ -141,7 +156,7 @@ func (m *models) load(ctx context.Context, c *cachedModel, name string, v *catal
 func (m *models) leave(c *cachedModel) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if c.users--; c.users > 0 || m.byKey[c.key] != c || c.scorer == nil {
+	if c.users--; c.users > 0 || m.byKey[c.key] != c || c.acct == nil {
 		return
 	}
 	c.at = m.idle.PushFront(c)
@@ -157,7 +172,7 @@ func (m *models) cached() sysview.CachedModels {
 	defer m.mu.Unlock()
 	out := sysview.CachedModels{Idle: m.bytes.Load(), Bytes: m.bytes.Load(), Loads: m.loads}
 	for _, c := range m.byKey {
-		if c.scorer != nil && c.at == nil {
+		if c.acct != nil && c.at == nil {
 			out.Bytes += c.acct.Used()
 		}
 	}
@@ -174,14 +189,20 @@ func (m *models) Scorer(ctx context.Context, st *catalog.State, ref expr.ModelRe
 	if err != nil {
 		return nil, err
 	}
-	s, release, err := m.use(ctx, cm.Name, v)
+	c, release, err := m.use(ctx, cm.Name, v)
 	if err != nil {
 		return nil, err
 	}
 	if pool == nil {
 		release()
-		return &scorer{s: s}, nil
+	} else {
+		pool.OnClose(release)
 	}
-	pool.OnClose(release)
-	return &scorer{s: s, acct: pool.LastingAccount("prediction")}, nil
+	switch {
+	case c.groups != nil:
+		return newGroupScorer(c.groups, pool), nil
+	case pool == nil:
+		return &scorer{s: c.scorer}, nil
+	}
+	return &scorer{s: c.scorer, acct: pool.LastingAccount("prediction")}, nil
 }

@@ -182,6 +182,9 @@ func Start(ctx context.Context, o Options) (_ *Node, err error) {
 		ScrubRate: o.ScrubRate, ScrubEvery: o.ScrubEvery, Audit: o.Pace.Audit,
 		Sweep: o.Pace.Sweep, Tick: o.Pace.Tick, Grace: o.Pace.Grace, SegmentRows: o.Pace.SegmentRows})
 	n.models = newModels(n.pool, n.store.ReadBlob)
+	n.models.open = func(ctx context.Context, ref *catalog.Segment) (*store.Blob, error) {
+		return store.OpenBlob(ctx, n.store, ref)
+	}
 	addr := o.Advertise
 	if addr == "" {
 		addr = ln.Addr().String()
@@ -196,7 +199,7 @@ func Start(ctx context.Context, o Options) (_ *Node, err error) {
 	n.repl.Attach(n.raft)
 	v := newVirtuals(n)
 	n.trainer = n.newTrainer()
-	n.worker = worker.New(worker.Config{Observe: n.observe, Collects: n.trainer, Self: n.dir.ID, Peers: n.raft.Peers(), Server: n.server, Store: n.store, Pool: n.pool, Threads: n.threads,
+	n.worker = worker.New(worker.Config{Observe: n.observe, Collects: n.trainer, Groups: n.trainer, Self: n.dir.ID, Peers: n.raft.Peers(), Server: n.server, Store: n.store, Pool: n.pool, Threads: n.threads,
 		Temp: n.o.Temp, Sources: v.sources, Parts: v.sources.Parts, Local: source.Local, Replicate: n.repl.Push, State: n.stateAt, Models: n.models, Log: o.Log})
 	n.handleParts()
 	n.server.Serve()

@@ -19,7 +19,10 @@ import (
 
 // scorer implements function.Scorer for a model. It is for one goroutine at a time.
 type scorer struct {
-	s      *model.Scorer
+	s *model.Scorer
+	// order says, of a model of a group, which of its classes each class of all groups is, by target; -1 for none.
+	// It is nil where they are the same.
+	order  [][]int
 	acct   *mem.Account // of the buffers of scoring, which are reused; nil where they are not charged
 	memory vector.Arena // for scores that need not outlive the call
 }
@@ -41,9 +44,10 @@ func (s *scorer) Score(_ context.Context, asked []*expr.Predict, cols []arrow.Ar
 	out := make([]arrow.Array, len(asked))
 	scores := map[*model.Scorer]*model.Scores{} // computed once for all expressions that read them
 	for i, p := range asked {
-		of := s.s
+		of, target := s.s, 0
 		if len(p.Parts) > 0 {
-			of = of.Part(p.Parts[0] - 1)
+			target = p.Parts[0] - 1
+			of = of.Part(target)
 		}
 		var err error
 		switch p.Mode {
@@ -64,7 +68,11 @@ func (s *scorer) Score(_ context.Context, asked []*expr.Predict, cols []arrow.Ar
 				}
 				scores[of] = r
 			}
-			out[i], err = column(of, r, p)
+			if p.Mode == expr.PredictProba && s.order != nil && s.order[target] != nil {
+				out[i] = r.Aligned(s.order[target], p.Output)
+			} else {
+				out[i], err = column(of, r, p)
+			}
 		}
 		if err != nil {
 			return nil, err

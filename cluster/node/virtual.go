@@ -24,6 +24,7 @@ import (
 	"github.com/tributarydb/tributary/exec/sysview"
 	"github.com/tributarydb/tributary/ml/families"
 	"github.com/tributarydb/tributary/ml/family"
+	"github.com/tributarydb/tributary/ml/model"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -268,32 +269,44 @@ func (h *viewHost) Nodes() []sysview.NodeRow {
 	return out
 }
 
+func putAll(rows [][]types.Datum, put func(row []types.Datum) error) error {
+	for _, r := range rows {
+		if err := put(r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // ModelRows implements sysview.Host: ml.weights('model'), ml.algorithms.
 func (h *viewHost) ModelRows(relation string, v *catalog.ModelVersion, part int, put func(row []types.Datum) error) error {
-	all := func(rows [][]types.Datum) error {
-		for _, r := range rows {
-			if err := put(r); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
 	if rows, ok := families.Rows(relation); ok {
-		return all(rows)
+		return putAll(rows, put)
 	}
 	if v == nil {
 		return pgerr.New(pgerr.InvalidParameterValue, "ml.%s takes the name of a model and, if not its default one, a version", relation).
 			WithHint("Write SELECT … FROM ml.%s('model').", relation)
 	}
-	s, release, err := h.n.models.use(h.ctx, v.Algorithm, v)
+	c, release, err := h.n.models.use(h.ctx, v.Algorithm, v)
 	if err != nil {
 		return err
 	}
 	defer release()
-	m := s.Model()
+	switch {
+	case c.groups == nil:
+	case relation == "model_groups":
+		return c.groups.rows(h.ctx, put, nil)
+	default:
+		return c.groups.rows(h.ctx, put, func(m *model.Model, put func(row []types.Datum) error) error { return rowsOf(m, relation, part, put) })
+	}
+	return rowsOf(c.scorer.Model(), relation, part, put)
+}
+
+// rowsOf produces the rows of a relation that looks into a model.
+func rowsOf(m *model.Model, relation string, part int, put func(row []types.Datum) error) error {
 	if d, ok := m.Predictor.(family.Describer); ok {
 		if rows, ok := d.Describe(relation); ok {
-			return all(rows)
+			return putAll(rows, put)
 		}
 	}
 	if l, ok := m.Predictor.(family.Lister); ok {

@@ -82,6 +82,15 @@ func (t *Trainer) Collector(name string) (op.Collector, error) {
 	return p, nil
 }
 
+// GroupTrainer implements op.GroupTrainers.
+func (t *Trainer) GroupTrainer(job []byte, pool *mem.Pool) (op.GroupTrainer, error) {
+	g, err := train.NewGroupTrainer(job, pool, t.cfg.Temp)
+	if err != nil {
+		return nil, err
+	}
+	return g, nil
+}
+
 // errGone returns the error for a part that does not exist here: its node was restarted,
 // or the group is closed.
 func errGone(name string) error {

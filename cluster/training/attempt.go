@@ -61,7 +61,10 @@ func nodeLost(err error) bool {
 
 // attempt trains on the nodes that are alive, from the last checkpoint if there is one.
 func (d *drive) attempt(ctx context.Context, name string, rescan bool) error {
-	if d.rec.resume == nil {
+	switch {
+	case d.plan.Groups != nil:
+		return d.attemptGroups(ctx, name, rescan)
+	case d.rec.resume == nil:
 		return d.attemptFrom(ctx, name, rescan, nil)
 	}
 	return d.j.cfg.Blobs.Read(ctx, d.rec.resume, func(state []byte) error { return d.attemptFrom(ctx, name, rescan, state) })
@@ -125,8 +128,8 @@ func (d *drive) attemptFrom(ctx context.Context, name string, rescan bool, resum
 	}
 	res.Elapsed += d.reading
 	d.result, d.reused = res, over != nil
-	if d.show == nil {
-		if err := d.rec.keep(ctx, res.Model); err != nil {
+	if d.show == nil && d.plan.Groups == nil {
+		if err := d.rec.keep(ctx, res.Model.Write); err != nil {
 			return err
 		}
 	}

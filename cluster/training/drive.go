@@ -28,10 +28,11 @@ type drive struct {
 	show      *query.Explain // set by EXPLAIN
 
 	result  *train.Result
-	reused  bool          // trained on the cached dataset of an earlier training
-	reading time.Duration // duration of the dataset stage and of distributing the rows
-	planned string        // the dataset stage as it ran, for EXPLAIN
-	members []uint64      // nodes of the workers
+	groups  *catalog.ModelGroups // of a training of groups
+	reused  bool                 // trained on the cached dataset of an earlier training
+	reading time.Duration        // duration of the dataset stage and of distributing the rows
+	planned string               // the dataset stage as it ran, for EXPLAIN
+	members []uint64             // nodes of the workers
 	trips   trips
 }
 
@@ -77,21 +78,36 @@ func (d *drive) read(ctx context.Context) (*reading, error) {
 	return &reading{run, p.Query, sync.OnceFunc(run.Close)}, nil
 }
 
-// dataset fills the buffers of the query and returns the plan of the dataset stage.
-func (d *drive) dataset(ctx context.Context, r *reading, name string) (*plan.Collect, error) {
+// picked fills the buffers of the query and returns the plan of the columns that are trained on, and the next
+// column's ID.
+func (d *drive) picked(ctx context.Context, r *reading) (*plan.Project, expr.ColID, error) {
 	o, next := r.query, r.query.NextCol
 	if err := r.Buffers(ctx, o.Buffers, nil); err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	pick := &plan.Project{Input: o.Root}
-	for i, c := range o.Cols {
-		var e expr.Expr = &expr.Col{ID: c.ID, Typ: c.Type, Name: c.Name}
-		want := d.plan.Job.Columns[i].Type
-		if !c.Type.SamePhysical(want) {
-			e = &expr.Cast{Arg: e, Typ: want}
-		}
-		pick.Items = append(pick.Items, plan.Item{Col: plan.Column{ID: next, Name: c.Name, Type: want}, Expr: e})
+	for i, at := range d.plan.rows {
+		c, want := o.Cols[at], d.plan.Job.Columns[i].Type
+		pick.Items = append(pick.Items, plan.Item{Col: plan.Column{ID: next, Name: c.Name, Type: want}, Expr: columnAs(c, want)})
 		next++
+	}
+	return pick, next, nil
+}
+
+// columnAs returns a column as a type.
+func columnAs(c plan.Column, want types.Type) expr.Expr {
+	var e expr.Expr = &expr.Col{ID: c.ID, Typ: c.Type, Name: c.Name}
+	if !c.Type.SamePhysical(want) {
+		e = &expr.Cast{Arg: e, Typ: want}
+	}
+	return e
+}
+
+// dataset returns the plan of the dataset stage.
+func (d *drive) dataset(ctx context.Context, r *reading, name string) (plan.Node, error) {
+	pick, next, err := d.picked(ctx, r)
+	if err != nil {
+		return nil, err
 	}
 	return &plan.Collect{Input: pick, Name: name, Out: plan.Column{ID: next, Name: "rows", Type: types.Int8}}, nil
 }

@@ -27,6 +27,9 @@ func (j *Jobs) Explain(ctx context.Context, r *Request, o query.Explain) (string
 		fmt.Fprintf(&b, "  Target: %s\n", strings.Join(names, ", "))
 	}
 	fmt.Fprintf(&b, "  Features: %d columns\n", len(p.Job.Features()))
+	if p.Groups != nil {
+		b.WriteString("  Models: one a group\n")
+	}
 	if n := p.Job.MaxIterations(); n > 0 {
 		fmt.Fprintf(&b, "  Iterations: at most %d\n", n)
 	}
@@ -37,7 +40,12 @@ func (j *Jobs) Explain(ctx context.Context, r *Request, o query.Explain) (string
 			return "", err
 		}
 		defer run.close()
-		root, err := d.dataset(ctx, run, "")
+		var root plan.Node
+		if p.Groups != nil {
+			root, err = d.grouped(ctx, run)
+		} else {
+			root, err = d.dataset(ctx, run, "")
+		}
 		if err != nil {
 			return "", err
 		}

@@ -27,6 +27,10 @@ type Plan struct {
 	Given     *plan.Query // returns the rows to begin with; nil for none
 	Job       *train.Job
 	transform *transformed // nil without TRANSFORM
+	// Groups is what GROUP BY says; nil without it. rows and keys are the places of the columns of Query that
+	// are trained on, and of those that say which group a row belongs to.
+	Groups     *catalog.ModelGroups
+	rows, keys []int
 }
 
 // Plan checks a statement. Its context has the types of parameters that are known already.
@@ -48,6 +52,15 @@ func (j *Jobs) Plan(ctx context.Context, s Statement, c *query.Context, st *cata
 	if err := train.CheckTargets(s.Predict, s.PredictPos, datasetColumns(q)); err != nil {
 		return nil, err
 	}
+	by, err := s.grouping(args)
+	if err != nil {
+		return nil, err
+	}
+	for i, name := range s.Predict {
+		if by.has(name) {
+			return nil, pgerr.New(pgerr.InvalidParameterValue, "column %q cannot be both target and a key of groups", name).At(s.PredictPos[i])
+		}
+	}
 	p, sel := &Plan{Query: q}, s.Query
 	var encoders []feature.Transform
 	split, err := train.ReadSplit(args, datasetColumns(q))
@@ -55,9 +68,12 @@ func (j *Jobs) Plan(ctx context.Context, s Statement, c *query.Context, st *cata
 		return nil, err
 	}
 	if seq := split != nil && split.Seq; s.Transform != nil || seq {
-		p.transform, err = s.transform(binding(c.With(nil, nil)), q, func(name string) bool { return s.isTarget(name, args) })
+		p.transform, err = s.transform(binding(c.With(nil, nil)), q, func(name string) bool { return s.isTarget(name, args) || by.has(name) })
 		if err != nil {
 			return nil, err
+		}
+		if seq && by != nil {
+			return nil, pgerr.Unsupported("one model a group does not go with a sequential split yet")
 		}
 		if seq {
 			if err := p.transform.hold(split, s.Query); err != nil {
@@ -71,7 +87,13 @@ func (j *Jobs) Plan(ctx context.Context, s Statement, c *query.Context, st *cata
 			return nil, err
 		}
 	}
-	p.Job, err = train.NewJob(s.Algorithm, s.Predict, args, encoders, datasetColumns(p.Query))
+	if err := p.divide(by); err != nil {
+		return nil, err
+	}
+	p.Job, err = train.NewJob(s.Algorithm, s.Predict, args, encoders, p.columns())
+	if err == nil {
+		err = p.mayGroup()
+	}
 	if err == nil && p.Job.Options.Bool("nan_as_null", false) {
 		if sel, err = missingNaN(sel, p.Query, p.Job); err != nil {
 			return nil, err

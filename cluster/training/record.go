@@ -8,7 +8,6 @@ import (
 	"math"
 	"time"
 
-	"github.com/tributarydb/tributary/ml/model"
 	"github.com/tributarydb/tributary/ml/reduce"
 	"github.com/tributarydb/tributary/ml/train"
 	"github.com/tributarydb/tributary/sql/catalog"
@@ -190,10 +189,10 @@ func (r *jobRecord) discard() {
 }
 
 // keep stores the trained model. A commit must refer to it before close, or the sweep removes its file.
-func (r *jobRecord) keep(ctx context.Context, m *model.Model) (err error) {
+func (r *jobRecord) keep(ctx context.Context, write func(io.Writer) error) (err error) {
 	r.release()
 	r.release = r.j.cfg.Blobs.Hold()
-	r.model, err = r.j.cfg.Blobs.Put(ctx, m.Write)
+	r.model, err = r.j.cfg.Blobs.Put(ctx, write)
 	return err
 }
 

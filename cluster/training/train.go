@@ -82,7 +82,7 @@ func (r *Request) warn(v *catalog.ModelVersion, advice string) {
 	for _, w := range v.Warnings {
 		r.Notice(pgerr.New(pgerr.Warning, "%s", w.Message).WithSeverity(pgerr.SevWarning).WithHint("%s", w.Hint))
 	}
-	if v.Converged {
+	if v.Converged || v.Groups != nil { // there is a warning with the number of groups
 		return
 	}
 	r.Notice(pgerr.New(pgerr.Warning, "the training of model %q did not converge in %d iterations", r.Name[len(r.Name)-1], v.Iterations).

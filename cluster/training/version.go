@@ -73,6 +73,7 @@ func (j *Jobs) version(ctx context.Context, rec *catalog.Job, old *catalog.Model
 	for _, h := range res.History {
 		v.History = append(v.History, catalog.Iteration{Number: h.Number, TrainLoss: h.TrainLoss, ValidationLoss: h.ValidationLoss, Seconds: h.Seconds})
 	}
+	v.Groups = d.groups
 	v.Classes = res.Model.Classes()
 	for i := range v.Target[min(1, len(v.Target)):] {
 		part := res.Model.Part(i + 1)

@@ -68,7 +68,7 @@ func (a *attempt) open(ctx context.Context) error {
 	a.conf = &partConfig{
 		runtime: s.runtime(), env: s.env, tables: s.pin, sources: w.cfg.Sources, virtuals: s.o.Virtual,
 		noted:   func(st *plan.Stage, t *task.Task) { w.cfg.noted(s.id, st, t) },
-		writers: w.cfg.writers(s.pool), buffers: a.q.buffers, collects: w.cfg.Collects,
+		writers: w.cfg.writers(s.pool), buffers: a.q.buffers, collects: w.cfg.Collects, groups: w.cfg.Groups,
 		done:   func(l leafID, portion int) { a.read(w.cfg.Self, l, portion) },
 		failed: func(err error) { a.q.handleError(a, 0, w.cfg.Store.Repair(ctx, err)) },
 	}

@@ -34,6 +34,7 @@ type partConfig struct {
 	virtuals op.Virtuals
 	writers  op.Writers
 	collects op.Collectors
+	groups   op.GroupTrainers
 	exchange op.Exchange
 	buffers  map[int]*op.Buffer
 	noted    func(*plan.Stage, *task.Task)  // of each task that is done; may be nil
@@ -65,7 +66,7 @@ func (p *part) start(c *partConfig) error {
 		s := p.stages[i]
 		f := p.feeds[s.ID]
 		conf := build.Config{Stage: s, Runtime: c.runtime, Env: c.env, Splits: f, Tables: f, Virtuals: c.virtuals,
-			Writers: c.writers, Collects: c.collects, Exchange: c.exchange, Buffers: c.buffers}
+			Writers: c.writers, Collects: c.collects, Groups: c.groups, Exchange: c.exchange, Buffers: c.buffers}
 		if c.sources != nil {
 			conf.Sources = feedSources{f}
 		}

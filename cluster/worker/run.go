@@ -64,7 +64,7 @@ func (w *Worker) run(ctx context.Context, ticket []byte, send func([]byte) error
 	c := &partConfig{
 		runtime: &op.Runtime{Threads: w.cfg.Threads(), BatchSize: m.BatchSize, Pool: r.pool, Spill: dir},
 		env:     env, tables: pin, sources: w.cfg.Sources,
-		writers: w.cfg.writers(r.pool), collects: w.cfg.Collects,
+		writers: w.cfg.writers(r.pool), collects: w.cfg.Collects, groups: w.cfg.Groups,
 		noted: func(s *plan.Stage, t *task.Task) { w.cfg.noted(m.Statement, s, t) },
 		done:  func(l leafID, portion int) { _ = notify(event{Kind: evDone, Leaf: l, Portion: portion}) },
 		failed: func(err error) {

@@ -48,7 +48,7 @@ func newSingleStage(ctx context.Context, s *Statement, root *plan.Stage, manifes
 		q := newQueue(lists)
 		t, err := task.Start(ctx, build.Config{
 			Stage: root, Runtime: s.runtime(), Env: s.env, Splits: q, Tables: s.pin, Virtuals: s.o.Virtual, Sources: c.Sources, Buffers: buffers,
-			Writers: c.writers(s.pool), Collects: c.Collects,
+			Writers: c.writers(s.pool), Collects: c.Collects, Groups: c.Groups,
 		})
 		if err != nil {
 			return err

@@ -47,6 +47,7 @@ type Config struct {
 	Models Models
 	// Collects finds the collectors of this node; nil for none.
 	Collects op.Collectors
+	Groups   op.GroupTrainers // nil for none
 	// Observe keeps what tasks and exchanges did; may be nil.
 	Observe *observe.Node
 	Log     *slog.Logger

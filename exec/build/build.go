@@ -26,6 +26,7 @@ type Config struct {
 	Sources  op.Sources
 	Writers  op.Writers
 	Collects op.Collectors
+	Groups   op.GroupTrainers
 	Exchange op.Exchange
 	Buffers  map[int]*op.Buffer // by the ID of plan.Buffer
 }
@@ -290,6 +291,8 @@ func (b *builder) build(ctx context.Context, n plan.Node, need colSet) (rel, err
 		return b.tableWrite(ctx, n)
 	case *plan.Collect:
 		return b.collect(ctx, n)
+	case *plan.TrainGroups:
+		return trainGroups(ctx, b, n)
 	}
 	return rel{}, pgerr.Internal("the plan has a %T where operators are made", n)
 }

@@ -273,3 +273,27 @@ func (b *builder) distinctOn(ctx context.Context, n *plan.DistinctOn, need colSe
 	}
 	return rel{order.NewDistinctOn(sorted.ops, keys, specs), in.cols}, nil
 }
+
+// trainGroups sorts the rows by their keys, each thread a range of them.
+func trainGroups(ctx context.Context, b *builder, n *plan.TrainGroups) (rel, error) {
+	if b.Groups == nil {
+		return rel{}, pgerr.Internal("the task cannot train groups")
+	}
+	cols := n.Input.Schema()
+	in, err := b.exactly(ctx, n.Input, cols)
+	if err != nil {
+		return rel{}, err
+	}
+	var by []plan.SortKey
+	for _, k := range n.Keys {
+		by = append(by, plan.SortKey{Expr: k.Expr})
+	}
+	o := b.ordering(by)
+	keys, err := o.all(b, cols)
+	if err != nil {
+		return rel{}, err
+	}
+	sorted := order.NewSort(b.rt, b.statsOf(n), order.Config{Types: typesOf(cols), Keys: keys, Specs: o.specs, Limit: -1, Split: len(by)}, in)
+	trainer := func() (op.GroupTrainer, error) { return b.Groups.GroupTrainer(n.Job, b.rt.Pool) }
+	return rel{op.NewTrainGroups(b.rt, sorted, typesOf(cols[len(cols)-len(by):]), trainer), n.Schema()}, nil
+}

@@ -41,7 +41,7 @@ func columnsAsked(e *expr.Predict) []*expr.Predict {
 	out := make([]*expr.Predict, len(e.Parts))
 	for i := range e.Parts {
 		p := *e
-		p.Parts = e.Parts[i : i+1]
+		p.Parts, p.Typ = e.Parts[i:i+1], e.Typ.Rec.Fields[i].Type
 		out[i] = &p
 	}
 	return out

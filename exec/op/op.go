@@ -152,6 +152,20 @@ type Collectors interface {
 	Collector(name string) (Collector, error)
 }
 
+// GroupTrainer trains models, one after the other, for one thread. Add adds rows from to to of a batch, which it
+// does not keep; End ends the group and returns what became of it, with an error only for what is not the
+// group's own. Close frees everything.
+type GroupTrainer interface {
+	Add(ctx context.Context, b *batch.Batch, from, to int) error
+	End(ctx context.Context) ([]byte, error)
+	Close() error
+}
+
+// GroupTrainers makes what trains the groups of a plan.TrainGroups, from its Job.
+type GroupTrainers interface {
+	GroupTrainer(job []byte, pool *mem.Pool) (GroupTrainer, error)
+}
+
 // Writers makes the writer of a thread.
 type Writers interface {
 	Writer(ctx context.Context, w *plan.TableWrite) (Writer, error)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"sync"
 
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/sql/catalog"
@@ -89,6 +90,52 @@ func (s *Store) ReadBlob(ctx context.Context, ref *catalog.Segment, use func([]b
 		return err
 	}
 	return s.intact(g)
+}
+
+// Blob is a blob that stays open. Its methods may be called from any goroutine.
+type Blob struct {
+	s      *Store
+	inline []byte
+	file   *segment     // nil: inline
+	mu     sync.RWMutex // held for writing while the file is closed
+	closed bool
+}
+
+// OpenBlob is ReadBlob for bytes that are read now and then: they are verified once.
+func OpenBlob(ctx context.Context, s *Store, ref *catalog.Segment) (*Blob, error) {
+	b := &Blob{s: s, inline: ref.Inline}
+	if ref.Inline != nil {
+		return b, s.ReadBlob(ctx, ref, func([]byte) error { return nil })
+	}
+	var err error
+	b.file, err = s.openBlob(ctx, ref)
+	return b, err
+}
+
+// Read calls use with the bytes, which are valid until it returns and must not be changed.
+func (b *Blob) Read(use func([]byte) error) error {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	switch {
+	case b.closed:
+		return pgerr.Internal("a blob is read that was closed")
+	case b.file == nil:
+		return use(b.inline)
+	}
+	if err := batch.Guard(func() error { return use(b.file.data) }); err != nil {
+		return err
+	}
+	return b.s.intact(b.file)
+}
+
+// Close waits for the reads under way and frees the blob. It may be called twice.
+func (b *Blob) Close() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.file != nil && !b.closed {
+		b.file.unmap()
+	}
+	b.closed = true
 }
 
 // openBlob maps a blob's file and verifies it.

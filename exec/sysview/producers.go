@@ -110,6 +110,7 @@ func init() {
 		"ml.training_events":          mlTrainingEvents,
 		"ml.training_reductions":      mlTrainingReductions,
 		"ml.trials":                   mlTrials,
+		"ml.model_groups":             modelRows,
 		"ml.weights":                  modelRows,
 		"ml.feature_importance":       modelRows,
 		"ml.original_weights":         modelRows,

@@ -52,6 +52,7 @@ func Open(v *plan.Virtual, st *catalog.State, sess SessionInfo, host Host, env *
 	if host == nil {
 		host = noHost{}
 	}
+	sh = sh.keyed(st, v.Args)
 	w := &writer{cols: v.Cols, width: len(sh.cols), name: sh.name}
 	for _, c := range v.Cols {
 		if int(c.Num) < 1 || int(c.Num) > len(sh.cols) {

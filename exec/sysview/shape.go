@@ -37,6 +37,25 @@ type shape struct {
 	rows    producer // nil: no rows
 }
 
+// keyed returns the shape that the relation has for the model that its arguments name: with the keys of its
+// groups in front, if it has groups and the relation looks into it.
+func (s *shape) keyed(st *catalog.State, args []types.Datum) *shape {
+	if _, many := s.index["model"]; many || !s.ofModel || len(args) < 2 {
+		return s
+	}
+	_, x, err := (&view{st: st, args: args}).version()
+	if err != nil || x.Groups == nil {
+		return s
+	}
+	out := *s
+	out.cols = nil
+	for _, k := range x.Groups.By {
+		out.cols = append(out.cols, plan.Column{Name: k.Name, Type: k.Shown()})
+	}
+	out.cols = append(out.cols, s.cols...)
+	return &out
+}
+
 type shapeKey struct{ schema, name string }
 
 // Shapes knows the columns of all relations of this package; it implements the

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/binary"
 	"math"
+	"slices"
 	"strconv"
 	"time"
 
@@ -70,6 +71,16 @@ func compareKeys(t types.Type, a, b string) int {
 		return cmp.Compare(keyNumber(t, []byte(a)), keyNumber(t, []byte(b)))
 	}
 	return bytes.Compare([]byte(a), []byte(b))
+}
+
+// UnionKeys returns the keys that a or b has, both in the order of their values, in that order.
+func UnionKeys(t types.Type, a, b []string) []string {
+	if slices.Equal(a, b) || len(b) == 0 {
+		return a
+	}
+	all := slices.Concat(a, b)
+	slices.SortFunc(all, func(x, y string) int { return compareKeys(t, x, y) })
+	return slices.Compact(all)
 }
 
 // KeyText returns a key as its type's output text.

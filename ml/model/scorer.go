@@ -150,6 +150,26 @@ func (r *Scores) Probabilities() arrow.Array {
 	return r.byRow(arrow.ListOf(arrow.PrimitiveTypes.Float64), func() arrow.Array { return arrays(r.Probs, r.Rows) })
 }
 
+// Aligned returns the probabilities of other classes, of which order says which of the model's they are, -1 for
+// none, as a column of float8[]; or those of the one with this number, from 1.
+func (r *Scores) Aligned(order []int, number int) arrow.Array {
+	zeros := make([]float64, r.Rows)
+	of := func(k int) []float64 {
+		if k < 0 {
+			return zeros
+		}
+		return r.ClassProbs(k)
+	}
+	if number > 0 {
+		return batch.FromSlice(arrow.PrimitiveTypes.Float64, of(order[number-1]), nil)
+	}
+	all := make([][]float64, len(order))
+	for i, k := range order {
+		all[i] = of(k)
+	}
+	return arrays(all, r.Rows)
+}
+
 // arrays returns a column of float8[] made of the columns of its elements.
 func arrays(elems [][]float64, rows int) arrow.Array {
 	k := len(elems)

@@ -59,7 +59,7 @@ type Staged struct {
 // kinds are the nodes of optimised plans, in the order of their numbers in messages between nodes:
 // add at the end only.
 var kinds = []Node{&Scan{}, &Values{}, &Virtual{}, &Source{}, &FuncScan{}, &Buffer{}, &Receive{}, &Filter{}, &Project{},
-	&ProjectSet{}, &Aggregate{}, &Window{}, &Sort{}, &Limit{}, &DistinctOn{}, &Max1Row{}, &Join{}, &SetOp{}, &RecursiveUnion{}, &TableWrite{}, &Collect{}, &Exchange{}}
+	&ProjectSet{}, &Aggregate{}, &Window{}, &Sort{}, &Limit{}, &DistinctOn{}, &Max1Row{}, &Join{}, &SetOp{}, &RecursiveUnion{}, &TableWrite{}, &Collect{}, &Exchange{}, &TrainGroups{}}
 
 func init() {
 	codec.Union(kinds...)

@@ -65,7 +65,7 @@ func (c *cutter) stage(root plan.Node, to *plan.Output) plan.StageID {
 			return n
 		case *plan.FuncScan, *plan.ProjectSet, *plan.Buffer, *plan.RecursiveUnion:
 			leaves += c.rows(n)
-		case *plan.Aggregate, *plan.Join, *plan.TableWrite, *plan.Collect, *plan.Sort, *plan.Window:
+		case *plan.Aggregate, *plan.Join, *plan.TableWrite, *plan.Collect, *plan.Sort, *plan.Window, *plan.TrainGroups:
 			heavy = true
 		}
 		return plan.MapChildren(n, walk)

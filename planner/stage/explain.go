@@ -386,6 +386,9 @@ func (d *describer) fill(e *entry, n plan.Node) {
 		if n.Top != 0 {
 			e.add("Run Condition", fmt.Sprintf("rank <= %d", n.Top))
 		}
+	case *plan.TrainGroups:
+		named("TrainGroups")
+		e.add("Group Key", d.exprList(n.By())...)
 	case *plan.Sort:
 		named("Sort")
 		e.add("Sort Key", d.keyList(n.Keys)...)

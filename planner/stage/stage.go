@@ -243,10 +243,16 @@ func (p *placer) place(n plan.Node) (plan.Node, dist, error) {
 			d = dist{kind: spread}
 		}
 		return with1(n, in), d, nil
+	case *plan.TrainGroups:
+		m, d, err := p.together(n, n.By())
+		if err == nil && !d.atGateway() {
+			d = dist{kind: spread}
+		}
+		return m, d, err
 	case *plan.Aggregate:
 		return p.aggregate(n)
 	case *plan.Window:
-		return p.window(n)
+		return p.together(n, n.PartitionBy)
 	case *plan.Sort:
 		in, d, err := p.place(n.Input)
 		if err != nil {
@@ -326,20 +332,20 @@ func rowsWanted(n *plan.Limit) expr.Expr {
 	return &expr.Const{Val: x + y, Typ: c.Typ}
 }
 
-// window brings the rows of a partition together.
-func (p *placer) window(n *plan.Window) (plan.Node, dist, error) {
-	in, d, err := p.place(n.Input)
+// together brings the rows of n's input together that agree in by.
+func (p *placer) together(n plan.Node, by []expr.Expr) (plan.Node, dist, error) {
+	in, d, err := p.place(n.Children()[0])
 	if err != nil {
 		return nil, d, err
 	}
 	switch {
 	case d.atGateway():
-	case len(n.PartitionBy) == 0:
+	case len(by) == 0:
 		in, d = p.gather(in, d), dist{}
 	default:
 		var ok bool
-		if d, ok = p.alignScans(d, n.PartitionBy); !ok {
-			in, d, _ = p.sendBy(in, d, n.PartitionBy)
+		if d, ok = p.alignScans(d, by); !ok {
+			in, d, _ = p.sendBy(in, d, by)
 		}
 	}
 	return with1(n, in), d, nil

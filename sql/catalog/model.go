@@ -63,7 +63,38 @@ type ModelVersion struct {
 	More []ModelTarget
 	// Snapshot is what was trained on; nil for one from before it was kept.
 	Snapshot *ModelSnapshot
+	// Groups says that there is a model for each value of a key; nil for a single model. Metrics and losses are
+	// means over groups then, weighted by their rows.
+	Groups *ModelGroups
 }
+
+// ModelGroups are the models of the groups of a training, one object of the catalog.
+type ModelGroups struct {
+	By            []ModelGroupKey
+	Total, Failed int64
+	Unknown       string // what is predicted for a group that has no model: UnknownNull and so on
+}
+
+// ModelGroupKey is a column of the key. Key is the type by which groups are found.
+type ModelGroupKey struct {
+	Name      string
+	Type, Key types.Type
+}
+
+// Shown returns the type in which relations show the key: an enum's is text.
+func (k ModelGroupKey) Shown() types.Type {
+	if k.Type.OID >= types.FirstUserOID {
+		return k.Key
+	}
+	return k.Type
+}
+
+// What is predicted for a group that has no model.
+const (
+	UnknownNull   = "null"
+	UnknownError  = "error"
+	UnknownPooled = "pooled" // by the model of all rows
+)
 
 // ModelSnapshot says which rows a model was trained on: those of a state's version, and of the tables as they were
 // then.

@@ -30,6 +30,8 @@ type TrainModel struct {
 	AlgorithmPos int
 	Predict      []string
 	PredictPos   []int
+	GroupBy      []string // one model for each of their values
+	GroupByPos   []int
 	Transform    []*ast.ResTarget // select items; nil without TRANSFORM
 	Options      []Option
 	Query        *ast.SelectStmt

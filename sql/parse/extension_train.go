@@ -86,7 +86,7 @@ func (c *cursor) train() *TrainModel {
 	}
 	t.NamePos = c.s.Pos(c.i)
 	t.Name = c.qualified()
-	var using, predict, transform, options bool
+	var using, predict, groups, transform, options bool
 	once := func(done *bool) {
 		if *done {
 			c.i--
@@ -106,7 +106,10 @@ func (c *cursor) train() *TrainModel {
 			}
 		case c.accept("predict"):
 			once(&predict)
-			c.predictList(t)
+			t.Predict, t.PredictPos = c.columnList()
+		case c.accept("group", "by"):
+			once(&groups)
+			t.GroupBy, t.GroupByPos = c.columnList()
 		case c.accept("transform"):
 			once(&transform)
 			c.transform(t)
@@ -123,11 +126,12 @@ func (c *cursor) train() *TrainModel {
 	return t
 }
 
-func (c *cursor) predictList(t *TrainModel) {
+// columnList takes names of columns, in parentheses or not.
+func (c *cursor) columnList() (names []string, pos []int) {
 	paren := c.acceptSelf('(')
 	for c.err == nil {
-		t.PredictPos = append(t.PredictPos, c.s.Pos(c.i))
-		t.Predict = append(t.Predict, c.ident())
+		pos = append(pos, c.s.Pos(c.i))
+		names = append(names, c.ident())
 		if !c.acceptSelf(',') {
 			break
 		}
@@ -135,6 +139,7 @@ func (c *cursor) predictList(t *TrainModel) {
 	if paren {
 		c.expectSelf(')')
 	}
+	return names, pos
 }
 
 // transform takes TRANSFORM ( items ): a select list, parsed as one.

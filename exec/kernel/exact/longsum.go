@@ -98,12 +98,19 @@ func (e *Long) Special() bool { return e.flag != 0 }
 
 // Big returns the sum in full; there must be no infinity or NaN in it.
 func (e *Long) Big() *big.Float {
-	v := new(big.Int)
-	for i := longChunks - 1; i >= 0; i-- {
-		v.Lsh(v, 32).Add(v, big.NewInt(e.c[i]))
+	from, to := 0, longChunks // of the chunks that are not 0: most sums have a few
+	for from < to && e.c[from] == 0 {
+		from++
+	}
+	for from < to && e.c[to-1] == 0 {
+		to--
+	}
+	v, chunk := new(big.Int), new(big.Int)
+	for i := to - 1; i >= from; i-- {
+		v.Lsh(v, 32).Add(v, chunk.SetInt64(e.c[i]))
 	}
 	f := new(big.Float).SetPrec(2400).SetInt(v)
-	return f.SetMantExp(f, -1074)
+	return f.SetMantExp(f, 32*from-1074)
 }
 
 // Value returns the sum, rounded to the nearest float64.

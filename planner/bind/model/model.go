@@ -10,7 +10,9 @@ import (
 	"github.com/tributarydb/tributary/planner/bind/scope"
 	"github.com/tributarydb/tributary/planner/bind/typing"
 	"github.com/tributarydb/tributary/planner/expr"
+	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/lex"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -160,13 +162,13 @@ func findModel(b *scope.Binder, text string) (*catalog.Model, string) {
 
 // View binds a relation that shows a model's contents, such as ml.weights: its arguments are the
 // model's name and a version, by position or name. It returns the relation's name, the model's OID, the version's
-// number, and that of a tree, if only one is asked for.
-func View(sc *scope.Scope, name string, args []ast.Node) (string, []types.Datum, error) {
+// number, and that of a tree, if only one is asked for; and the columns of the groups' keys, if it has groups.
+func View(sc *scope.Scope, name string, args []ast.Node) (string, []types.Datum, []plan.Column, error) {
 	b := sc.Binder
 	full := "ml." + name
 	m, err := resolveModel(sc, args[0], full)
 	if err != nil {
-		return "", nil, err
+		return "", nil, nil, err
 	}
 	v, part := m.v, int64(0)
 	seen := map[string]bool{}
@@ -178,22 +180,22 @@ func View(sc *scope.Scope, name string, args []ast.Node) (string, []types.Datum,
 			par = ""
 		}
 		if seen[par] || par != "version" && (par != "original" || name != "weights") && (par != "tree" || name != "trees") {
-			return "", nil, pgerr.New(pgerr.UndefinedFunction, "%s takes the name of a model and, if not its default one, a version", full).
+			return "", nil, nil, pgerr.New(pgerr.UndefinedFunction, "%s takes the name of a model and, if not its default one, a version", full).
 				WithHint("Write %s('model'), %s('model', 2) or %s('model@2').", full, full, full).At(b.SpotFunc(name).At())
 		}
 		seen[par] = true
 		e, err := sc.Expr(val, scope.Place{Name: "functions in FROM"})
 		if err != nil {
-			return "", nil, err
+			return "", nil, nil, err
 		}
 		d, _, err := query.ConstArg(b, e, full, val)
 		if err != nil {
-			return "", nil, err
+			return "", nil, nil, err
 		}
 		if par == "original" {
 			original, ok := d.(bool)
 			if !ok {
-				return "", nil, pgerr.New(pgerr.DatatypeMismatch, "the argument original of %s is true or false", full).At(b.PosExpr(val))
+				return "", nil, nil, pgerr.New(pgerr.DatatypeMismatch, "the argument original of %s is true or false", full).At(b.PosExpr(val))
 			}
 			if original {
 				name = "original_weights"
@@ -202,22 +204,85 @@ func View(sc *scope.Scope, name string, args []ast.Node) (string, []types.Datum,
 		}
 		number, ok := d.(int64)
 		if !ok || number < 1 {
-			return "", nil, pgerr.New(pgerr.DatatypeMismatch, "the argument %s of %s is the number of one", par, full).At(b.PosExpr(val))
+			return "", nil, nil, pgerr.New(pgerr.DatatypeMismatch, "the argument %s of %s is the number of one", par, full).At(b.PosExpr(val))
 		}
 		if par == "tree" {
 			part = number
 			continue
 		}
 		if m.fixed && int64(m.v.Number) != number {
-			return "", nil, pgerr.New(pgerr.InvalidParameterValue, "%s is asked for two versions", full).At(b.PosExpr(val))
+			return "", nil, nil, pgerr.New(pgerr.InvalidParameterValue, "%s is asked for two versions", full).At(b.PosExpr(val))
 		}
 		if v, err = b.Session.State.ModelByOID(m.ref.OID).Want(int(number)); err != nil {
-			return "", nil, pgerr.From(err).At(b.PosExpr(val))
+			return "", nil, nil, pgerr.From(err).At(b.PosExpr(val))
 		}
 	}
 	out := []types.Datum{int64(m.ref.OID), int64(v.Number)}
 	if part > 0 {
 		out = append(out, part)
 	}
-	return name, out, nil
+	if v.Groups == nil {
+		if name == "model_groups" {
+			return "", nil, nil, pgerr.New(pgerr.WrongObjectType, "model \"%s\" has no groups: it is a single model", m.name).At(b.SpotFunc(name).At())
+		}
+		return name, out, nil, nil
+	}
+	return name, out, keyColumns(v.Groups), nil
+}
+
+// groupKeys returns the columns that say which group a row belongs to, nil for a single model.
+func (m *model) groupKeys() []catalog.ModelGroupKey {
+	if m.v.Groups == nil {
+		return nil
+	}
+	return m.v.Groups.By
+}
+
+// inFront returns the columns of the groups' keys for the front of a SELECT list that reads them of alias, and the
+// clause that groups by them; both are empty for a single model.
+func (m *model) inFront(alias string) (list, by string) {
+	for i, k := range m.groupKeys() {
+		list += alias + "." + lex.QuoteIdent(k.Name) + ", "
+		if by += ", "; i == 0 {
+			by = " GROUP BY "
+		}
+		by += strconv.Itoa(i + 1)
+	}
+	return list, by
+}
+
+// keyColumns returns the columns of groups' keys.
+func keyColumns(g *catalog.ModelGroups) (out []plan.Column) {
+	for _, k := range g.By {
+		out = append(out, plan.Column{Name: k.Name, Type: k.Shown()})
+	}
+	return out
+}
+
+// keyNames lists the names of the groups' keys, quoted where they must be.
+func (m *model) keyNames() string {
+	var names []string
+	for _, k := range m.groupKeys() {
+		names = append(names, lex.QuoteName(k.Name))
+	}
+	return strings.Join(names, ", ")
+}
+
+// findField returns the field with this name; if no field matches exactly, it ignores case. n is the number
+// of matching fields.
+func findField(fields []scope.Column, name string) (at, n int) {
+	at = -1
+	for i, f := range fields {
+		if f.Name == name {
+			at, n = i, n+1
+		}
+	}
+	if n == 0 {
+		for i, f := range fields {
+			if strings.EqualFold(f.Name, name) {
+				at, n = i, n+1
+			}
+		}
+	}
+	return at, n
 }

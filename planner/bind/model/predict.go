@@ -215,6 +215,10 @@ func applyModel(sc *scope.Scope, m *model, mode expr.PredictMode, fields []scope
 		return nil, pgerr.New(pgerr.UndefinedColumn, "model \"%s\" needs the %s \"%s\", which %s not among the columns", m.name, noun, strings.Join(missing, "\", \""), verb).
 			WithDetail("The model's features are %s.", featureList(m.v)).At(pos.At())
 	}
+	by, err := keys(sc, m, fields, used, pos)
+	if err != nil {
+		return nil, err
+	}
 	if exact {
 		for i, f := range fields {
 			if !used[i] {
@@ -223,8 +227,8 @@ func applyModel(sc *scope.Scope, m *model, mode expr.PredictMode, fields []scope
 			}
 		}
 	}
-	var err error
 	p.Args, err = inputs(sc, m, features, pos)
+	p.Args = append(p.Args, by...)
 	return p, err
 }
 
@@ -233,25 +237,6 @@ func applyModel(sc *scope.Scope, m *model, mode expr.PredictMode, fields []scope
 func wider(from, to types.Type) bool {
 	f, t := from.Rank(), to.Rank()
 	return f > 0 && t > 0 && !to.IsFloat() && (f > t || f == t && to.IsFixed() && !(from.IsFixed() && from.Scale <= to.Scale && from.Prec-from.Scale <= to.Prec-to.Scale))
-}
-
-// findField returns the field with this name; if no field matches exactly, it ignores case. n is the number
-// of matching fields.
-func findField(fields []scope.Column, name string) (at, n int) {
-	at = -1
-	for i, f := range fields {
-		if f.Name == name {
-			at, n = i, n+1
-		}
-	}
-	if n == 0 {
-		for i, f := range fields {
-			if strings.EqualFold(f.Name, name) {
-				at, n = i, n+1
-			}
-		}
-	}
-	return at, n
 }
 
 func featureList(v *catalog.ModelVersion) string {
@@ -322,6 +307,10 @@ func Table(sc *scope.Scope, name string, n *ast.RangeFunction, fc *ast.FuncCall)
 			WithHint("Write %s('model', (SELECT …)), with threshold => 0.7 where it predicts two classes.", full).At(pos.At())
 	}
 	parts := m.parts()
+	if len(args) == 1 && m.v.Groups != nil {
+		it, err := storedGroups(sc, m, args[0], n)
+		return it, true, err
+	}
 	if len(args) == 1 && parts != nil {
 		it, err := storedTargets(sc, parts, n)
 		return it, true, err
@@ -453,11 +442,16 @@ func Table(sc *scope.Scope, name string, n *ast.RangeFunction, fc *ast.FuncCall)
 	if truth == nil {
 		return scope.FromItem{}, true, pgerr.New(pgerr.UndefinedColumn, "%s needs the label \"%s\" of model \"%s\" among the columns", full, label, m.name).At(pos.At())
 	}
+	var by []scope.Column
+	for _, k := range m.groupKeys() {
+		at, _ := findField(fields, k.Name)
+		by = append(by, fields[at])
+	}
 	if name == "confusion_matrix" {
-		it, err := confusion(sc, pr.Node(), truth, got, n)
+		it, err := confusion(sc, pr.Node(), by, truth, got, n)
 		return it, true, err
 	}
-	it, err := evaluate(sc, m, pr.Node(), truth, got, proba, n)
+	it, err := evaluate(sc, m, pr.Node(), by, truth, got, proba, n)
 	return it, true, err
 }
 
@@ -486,8 +480,17 @@ func storedMetrics(sc *scope.Scope, m *model, n *ast.RangeFunction) (scope.FromI
 	return query.Finish(sc, v, rl, n.Alias, "table")
 }
 
-// evaluate aggregates the metrics that fit the model over its predictions.
-func evaluate(sc *scope.Scope, m *model, node plan.Node, truth, got, proba expr.Expr, n *ast.RangeFunction) (scope.FromItem, error) {
+// grouped adds the keys of a model's groups to an aggregation and to the columns of its result.
+func grouped(sc *scope.Scope, a *plan.Aggregate, rl *scope.Item, by []scope.Column) {
+	for _, k := range by {
+		c := sc.Binder.NewCol(sc.Level, k.Name, k.Expr.Type())
+		a.Groups = append(a.Groups, plan.Item{Col: c, Expr: k.Expr})
+		rl.Cols = append(rl.Cols, scope.Column{Name: c.Name, Expr: scope.Col(c)})
+	}
+}
+
+// evaluate aggregates the metrics that fit the model over its predictions, for each of its groups.
+func evaluate(sc *scope.Scope, m *model, node plan.Node, by []scope.Column, truth, got, proba expr.Expr, n *ast.RangeFunction) (scope.FromItem, error) {
 	b := sc.Binder
 	for _, e := range []*expr.Expr{&truth, &got} {
 		if !b.IsEnum((*e).Type().OID) {
@@ -498,7 +501,8 @@ func evaluate(sc *scope.Scope, m *model, node plan.Node, truth, got, proba expr.
 			return scope.FromItem{}, err
 		}
 	}
-	a := &plan.Aggregate{Input: node}
+	a, rl := &plan.Aggregate{Input: node}, &scope.Item{Name: "evaluate"}
+	grouped(sc, a, rl, by)
 	add := func(fun string, more ...expr.Expr) (plan.Column, error) {
 		inv := &typing.Invocation{Name: fun, Args: append([]expr.Expr{truth}, more...), Names: make([]string, 1+len(more))}
 		c, err := b.Resolve(inv)
@@ -568,7 +572,9 @@ func evaluate(sc *scope.Scope, m *model, node plan.Node, truth, got, proba expr.
 		return scope.FromItem{}, err
 	}
 	pr := query.NewProjector(b, sc.Level, out)
-	rl := &scope.Item{Name: "evaluate"}
+	for i, c := range rl.Cols {
+		rl.Cols[i].Expr = scope.Col(pr.Emit(c.Expr, c.Name))
+	}
 	put := func(name string, e expr.Expr) {
 		rl.Cols = append(rl.Cols, scope.Column{Name: name, Expr: scope.Col(pr.Emit(e, name))})
 	}
@@ -647,10 +653,11 @@ func checkLabels(sc *scope.Scope, m *model, a *plan.Aggregate, truth expr.Expr) 
 }
 
 // confusion counts the rows by true and predicted label.
-func confusion(sc *scope.Scope, node plan.Node, truth, got expr.Expr, n *ast.RangeFunction) (scope.FromItem, error) {
+func confusion(sc *scope.Scope, node plan.Node, by []scope.Column, truth, got expr.Expr, n *ast.RangeFunction) (scope.FromItem, error) {
 	b := sc.Binder
 	a := &plan.Aggregate{Input: node}
 	rl := &scope.Item{Name: "confusion_matrix"}
+	grouped(sc, a, rl, by)
 	for i, e := range []expr.Expr{truth, got} {
 		c := b.NewCol(sc.Level, []string{"expected_label", "predicted_label"}[i], e.Type())
 		a.Groups = append(a.Groups, plan.Item{Col: c, Expr: e})

@@ -42,15 +42,20 @@ func rocCurve(sc *scope.Scope, m *model, name ast.Node, query *ast.SubLink, n *a
 	if scores == nil {
 		return scope.FromItem{}, pgerr.New(pgerr.WrongObjectType, "model \"%s\" has no ROC curve: it is not a classifier of two classes", m.name).At(pos.At())
 	}
-	predictions := "SELECT " + scores[0] + " FROM ml.predict('', (SELECT 1)) AS q"
+	keys, _ := m.inFront("q")
+	predictions := "SELECT " + keys + scores[0] + " FROM ml.predict('', (SELECT 1)) AS q"
 	if by != "" {
-		predictions = "SELECT t.* FROM ml.predict('', (SELECT 1)) AS q, LATERAL (VALUES " + strings.Join(of, ", ") + ") AS t(target, score, hit)"
+		predictions = "SELECT " + keys + "t.* FROM ml.predict('', (SELECT 1)) AS q, LATERAL (VALUES " + strings.Join(of, ", ") + ") AS t(target, score, hit)"
+	}
+	if names := m.keyNames(); names != "" {
+		by = names + ", " + by
+		part = "PARTITION BY " + strings.TrimSuffix(by, ", ") + " "
 	}
 	return overPredictions(sc, strings.NewReplacer("$scores", predictions, "$by ", by, "$part ", part, "$part", part).Replace(rocQuery), "roc_curve", name, query, n)
 }
 
 // overPredictions binds a query that reads ml.predict, whose arguments are the
-// caller's.
+// caller's; or, without rows, ml.model_groups, whose argument is the model.
 func overPredictions(sc *scope.Scope, text, alias string, name ast.Node, rows *ast.SubLink, n *ast.RangeFunction) (scope.FromItem, error) {
 	list, err := parse.Parse(text, parse.Postgres)
 	if err != nil {
@@ -59,7 +64,13 @@ func overPredictions(sc *scope.Scope, text, alias string, name ast.Node, rows *a
 	stmt := list[0].Node.(*ast.SelectStmt)
 	put := false
 	ast.Rewrite(stmt, func(c *ast.Cursor) bool {
-		if f, ok := c.Node().(*ast.FuncCall); ok && f.Args != nil && len(f.Args.Items) == 2 {
+		f, ok := c.Node().(*ast.FuncCall)
+		if ok && rows == nil && parse.ConstText(f.Funcname.Items[len(f.Funcname.Items)-1]) == "model_groups" {
+			f.Args.Items[0] = name
+			put = true
+			return false
+		}
+		if ok && f.Args != nil && len(f.Args.Items) == 2 {
 			if _, sub := f.Args.Items[1].(*ast.SubLink); sub {
 				f.Args.Items[0], f.Args.Items[1] = name, rows
 				put = true

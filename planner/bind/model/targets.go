@@ -115,8 +115,10 @@ func evaluateTargets(sc *scope.Scope, m *model, name ast.Node, query *ast.SubLin
 			cols = append(cols, fmt.Sprintf("r.n[%d] AS %s", i+1, c))
 		}
 	}
-	text := fmt.Sprintf("SELECT r.target, %s FROM (SELECT %s FROM ml.predict('', (SELECT 1)) AS q) AS s, LATERAL (VALUES %s) AS r(target, c, log_loss, roc_auc, n)",
-		strings.Join(cols, ", "), strings.Join(sums, ", "), strings.Join(rows, ", "))
+	keys, by := m.inFront("q")
+	shown, _ := m.inFront("s")
+	text := fmt.Sprintf("SELECT %sr.target, %s FROM (SELECT %s%s FROM ml.predict('', (SELECT 1)) AS q%s) AS s, LATERAL (VALUES %s) AS r(target, c, log_loss, roc_auc, n)",
+		shown, strings.Join(cols, ", "), keys, strings.Join(sums, ", "), by, strings.Join(rows, ", "))
 	if checks != nil {
 		text += " WHERE " + strings.Join(checks, " AND ")
 	}
@@ -168,8 +170,12 @@ func confusionTargets(sc *scope.Scope, m *model, name ast.Node, query *ast.SubLi
 	if rows == nil {
 		return scope.FromItem{}, pgerr.New(pgerr.WrongObjectType, "model \"%s\" has no confusion matrix: it predicts several numbers", m.name).At(pos.At())
 	}
-	text := "SELECT t.*, count(*) AS count FROM ml.predict('', (SELECT 1)) AS q, LATERAL (VALUES " + strings.Join(rows, ", ") +
-		") AS t(target, expected_label, predicted_label) GROUP BY 1, 2, 3"
+	keys, by := m.inFront("q")
+	if by != "" {
+		by = strings.TrimPrefix(by, " GROUP BY ") + ", "
+	}
+	text := "SELECT " + keys + "t.*, count(*) AS count FROM ml.predict('', (SELECT 1)) AS q, LATERAL (VALUES " + strings.Join(rows, ", ") +
+		") AS t(target, expected_label, predicted_label) GROUP BY " + by + "t.target, t.expected_label, t.predicted_label"
 	return overPredictions(sc, text, "confusion_matrix", name, query, n)
 }
 
@@ -204,4 +210,46 @@ func storedTargets(sc *scope.Scope, parts []*model, n *ast.RangeFunction) (scope
 		v.Rows = append(v.Rows, row)
 	}
 	return query.Finish(sc, v, rl, n.Alias, "table")
+}
+
+// storedGroups binds ml.evaluate('model') of a model with groups: the training's metrics of each group, and of each
+// of several targets.
+func storedGroups(sc *scope.Scope, m *model, name ast.Node, n *ast.RangeFunction) (scope.FromItem, error) {
+	var names []string
+	parts := m.parts()
+	if parts == nil {
+		parts = []*model{m}
+	}
+	for _, p := range parts {
+		for _, x := range p.v.Metrics {
+			if !slices.Contains(names, x.Name) {
+				names = append(names, x.Name)
+			}
+		}
+	}
+	keys, _ := m.inFront("g")
+	var rows []string
+	for _, p := range parts {
+		prefix, row := "", []string{"NULL::text"}
+		if m.parts() != nil {
+			prefix, row[0] = p.v.Target[0]+".", lex.QuoteLiteral(p.v.Target[0])
+		}
+		for _, x := range names {
+			row = append(row, "(g.metrics->>"+lex.QuoteLiteral(prefix+x)+")::float8")
+		}
+		rows = append(rows, "("+strings.Join(row, ", ")+")")
+	}
+	cols := []string{"target"}
+	for _, x := range names {
+		cols = append(cols, lex.QuoteIdent(x))
+	}
+	shown := "t.*"
+	if m.parts() == nil {
+		shown = "t." + strings.Join(cols[1:], ", t.")
+		if names == nil {
+			shown = "NULL::float8 AS metric"
+		}
+	}
+	text := "SELECT " + keys + shown + " FROM ml.model_groups('') AS g, LATERAL (VALUES " + strings.Join(rows, ", ") + ") AS t(" + strings.Join(cols, ", ") + ") WHERE g.state = 'trained'"
+	return overPredictions(sc, text, "evaluate", name, nil, n)
 }

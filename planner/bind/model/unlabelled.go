@@ -43,5 +43,6 @@ func evaluateUnlabelled(sc *scope.Scope, m *model, name ast.Node, query *ast.Sub
 		return scope.FromItem{}, pgerr.New(pgerr.WrongObjectType, "model \"%s\" has nothing to compare its predictions with", m.name).
 			WithHint("Its task is %s; ml.evaluate('%s') gives what its training measured.", m.v.Task, m.name).At(pos.At())
 	}
-	return overPredictions(sc, "SELECT "+strings.Join(cols, ", ")+" FROM ml.predict('', (SELECT 1)) AS q", "evaluate", name, query, n)
+	keys, by := m.inFront("q")
+	return overPredictions(sc, "SELECT "+keys+strings.Join(cols, ", ")+" FROM ml.predict('', (SELECT 1)) AS q"+by, "evaluate", name, query, n)
 }

@@ -1,6 +1,7 @@
 package query
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/multigres/multigres/go/common/parser/ast"
@@ -287,8 +288,12 @@ func relationFunc(sc *scope.Scope, n *ast.RangeFunction, fc *ast.FuncCall) (scop
 						return it, true, pgerr.New(pgerr.UndefinedFunction, "ml.%s is a table, not a function", name).
 							WithHint("Write SELECT … FROM ml.%s WHERE ….", name).At(b.PosFunc(name))
 					}
-					if v.Name, v.Args, err = b.Stmt.Nested.ModelView(sc, name, args); err != nil {
+					var keys []plan.Column
+					if v.Name, v.Args, keys, err = b.Stmt.Nested.ModelView(sc, name, args); err != nil {
 						return it, true, err
+					}
+					if keys != nil && !slices.ContainsFunc(cols, func(c plan.Column) bool { return c.Name == "model" }) {
+						cols = append(keys, cols...) // it looks into one model, which has groups
 					}
 				}
 				it, err := Finish(sc, v, virtualCols(sc, v, cols), n.Alias, "table")

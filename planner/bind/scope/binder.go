@@ -86,7 +86,7 @@ type Nested struct {
 	// ModelTable binds a relation made of a query and a model; ok is false for other names. ModelView
 	// binds the arguments of one that shows a model's contents.
 	ModelTable func(sc *Scope, name string, n *ast.RangeFunction, fc *ast.FuncCall) (item FromItem, ok bool, err error)
-	ModelView  func(sc *Scope, name string, args []ast.Node) (string, []types.Datum, error)
+	ModelView  func(sc *Scope, name string, args []ast.Node) (view string, vals []types.Datum, keys []plan.Column, err error)
 	DML        func(sc *Scope, n ast.Stmt) (*plan.DML, error)
 	// Function binds the body of a function in place of a call.
 	Function func(sc *Scope, f *fn.Func, args []expr.Expr, ret types.Type, p Place) (expr.Expr, error)

@@ -1,0 +1,49 @@
+package node
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestGroupsAreTrainedAlike: the file of a model's groups is the same on one node and on three, for small batches
+// and for a sort that spills, and each model in it is that of a training of its group's rows.
+func TestGroupsAreTrainedAlike(t *testing.T) {
+	const query = "select g, x0, x1, k, y from grouped_rows"
+	files := map[string]string{}
+	for _, n := range oneAndThree() {
+		nodes := start(t, n)
+		c := connect(t, nodes[n-1])
+		c.must(`create table grouped_rows as select i * 7919::int8 % 20 as g, sin(i) as x0, cos(i % 1000) as x1, 'c' || i % 3 as k,
+			sin(i) * (i * 7919::int8 % 20) + i % 5 as y from generate_series(1, 120000) i`)
+		for _, family := range []struct{ name, options string }{{"ridge", ""}, {"gradient_boosted_trees", "n_estimators = 2, max_depth = 2"}, {"mlp", "hidden_units = [2], epochs = 1"}} {
+			for _, form := range []string{"", "set batch_size = 3", "set work_mem = '10MB'", "set tributary.distribute_rows = 0"} {
+				if form != "" {
+					c.must(form)
+				}
+				name := fmt.Sprintf("%s %s", family.name, form)
+				got := c.must(fmt.Sprintf("train or replace model of_groups using %s predict y group by g with (seed = 1%s) as %s", family.name, strings.TrimSuffix(", "+family.options, ", "), query))
+				if len(got) == 0 || !strings.Contains(strings.Join(got, " "), "120000") {
+					t.Fatalf("%s: %v", name, got)
+				}
+				sha := strings.Join(c.must("select sha256 from ml.models where name = 'of_groups'"), "")
+				if first := files[family.name]; first == "" {
+					files[family.name] = sha
+				} else if first != sha {
+					t.Errorf("%s on %d nodes gives another file", name, n)
+				}
+				for _, s := range []string{"batch_size", "work_mem", "tributary.distribute_rows"} {
+					c.must("reset " + s)
+				}
+			}
+			for _, g := range []int{0, 7, 19} {
+				c.must(fmt.Sprintf("train or replace model of_one using %s predict y with (seed = 1%s) as select x0, x1, k, y from grouped_rows where g = %d", family.name, strings.TrimSuffix(", "+family.options, ", "), g))
+				one := c.must("select sha256 from ml.models where name = 'of_one'")
+				if got := c.must(fmt.Sprintf("select sha256 from ml.model_groups('of_groups') where g = %d", g)); !slices.Equal(got, one) {
+					t.Errorf("%s: the model of group %d is not that of a training of its rows", family.name, g)
+				}
+			}
+		}
+	}
+}

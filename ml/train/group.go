@@ -1,0 +1,145 @@
+package train
+
+import (
+	"context"
+	"crypto/sha256"
+
+	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/exec/mem"
+	"github.com/tributarydb/tributary/ml/family"
+	"github.com/tributarydb/tributary/ml/groups"
+	"github.com/tributarydb/tributary/ml/model"
+	"github.com/tributarydb/tributary/sql/pgerr"
+)
+
+// GroupTrainer trains a job's model on groups of rows, one after the other, in the caller's goroutine: a training
+// of one worker and one thread each, over these rows alone. It implements op.GroupTrainer.
+type GroupTrainer struct {
+	job  *Job
+	cfg  WorkerConfig
+	w    *Worker // of the open group
+	rows int64
+	err  error // the group's, met while its rows were added
+}
+
+// NewGroupTrainer makes a trainer; pool is the statement's on this node.
+func NewGroupTrainer(job []byte, pool *mem.Pool, temp string) (*GroupTrainer, error) {
+	j, err := DecodeJob(job)
+	if err != nil {
+		return nil, err
+	}
+	return &GroupTrainer{job: j, cfg: WorkerConfig{Pool: pool.Child("groups", 0), Temp: temp}}, nil
+}
+
+// Add implements op.GroupTrainer.
+func (t *GroupTrainer) Add(ctx context.Context, b *batch.Batch, from, to int) (err error) {
+	if t.w == nil {
+		t.cfg.Context = ctx
+		if t.w, err = NewWorker(t.job, t.cfg); err != nil {
+			return err
+		}
+		t.rows, t.err = 0, nil
+	}
+	if t.rows += int64(to - from); t.err != nil {
+		return nil
+	}
+	if err = t.w.Add(ctx, b.Slice(from, to)); err != nil && ctx.Err() == nil && ofGroup(err) {
+		t.err, err = err, nil
+	}
+	return err
+}
+
+// End implements op.GroupTrainer.
+func (t *GroupTrainer) End(ctx context.Context) ([]byte, error) {
+	g, err := t.train(ctx)
+	if cerr := t.close(); err == nil {
+		err = cerr
+	}
+	switch {
+	case err == nil:
+	case ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	case !ofGroup(err):
+		return nil, err
+	default:
+		e := pgerr.From(err)
+		g = &groups.Group{Code: string(e.Code), Error: e.Message, Rows: t.rows}
+	}
+	return g.Append(nil), nil
+}
+
+// ofGroup reports whether an error is of a group's rows, and says nothing of other groups.
+func ofGroup(err error) bool {
+	code := pgerr.CodeOf(err)
+	return code[:2] == "22" || code == pgerr.FeatureNotSupported
+}
+
+func (t *GroupTrainer) train(ctx context.Context) (*groups.Group, error) {
+	if t.err != nil {
+		return nil, t.err
+	}
+	red := solo{t.w}
+	d, err := Distribute(ctx, t.job, red, 1)
+	if err != nil {
+		return nil, err
+	}
+	res, err := Run(ctx, Input{Job: t.job, Rows: d.Rows}, red)
+	if err != nil {
+		return nil, err
+	}
+	g := &groups.Group{Rows: res.Rows, Iterations: res.Iterations, TrainLoss: res.TrainLoss, Converged: res.Converged, Metrics: res.Metrics,
+		Classes: ClassKeys(res.Model), Model: res.Model.Encode()}
+	g.SHA256 = sha256.Sum256(g.Model)
+	return g, nil
+}
+
+// ClassKeys returns the keys of the classes of each target of a model.
+func ClassKeys(m *model.Model) [][]string {
+	out := [][]string{m.Fitted.Keys}
+	for _, t := range m.Fitted.More {
+		out = append(out, t.Keys)
+	}
+	return out
+}
+
+func (t *GroupTrainer) close() error {
+	if t.w == nil {
+		return nil
+	}
+	err := t.w.Close()
+	t.w = nil
+	return err
+}
+
+// Close implements op.GroupTrainer.
+func (t *GroupTrainer) Close() error {
+	err := t.close()
+	if leaked := t.cfg.Pool.Close(); leaked > 0 && err == nil {
+		err = pgerr.Internal("a training of groups ended with %d charged bytes", leaked)
+	}
+	return err
+}
+
+// solo is a Reducer over one worker.
+type solo struct{ w *Worker }
+
+// Home implements Reducer.
+func (s solo) Home() *family.Node { return s.w.Home() }
+
+// Reduce implements Reducer.
+func (s solo) Reduce(ctx context.Context, t Task) (family.Message, error) {
+	p, err := s.w.Begin(t, func(context.Context, *Shipment) error {
+		return pgerr.Internal("a training of one worker has nobody to send to")
+	})
+	if err == nil {
+		err = p.Run(ctx)
+	}
+	if err != nil {
+		return nil, err
+	}
+	m, err := p.Result()
+	if err == nil && m == nil {
+		err = pgerr.Internal("a training task gave no result")
+	}
+	return m, err
+}
