@@ -15,6 +15,14 @@ type Trial struct {
 	Share float64
 }
 
+// Begun returns the share that the trial has made before it is trained now.
+func (t Trial) Begun() float64 {
+	if t.Rung == 0 {
+		return 0
+	}
+	return t.Share / keep
+}
+
 // Search is an algorithm. It is for one goroutine.
 type Search interface {
 	// Next returns the trials to train now, in the order of their numbers; none when the
