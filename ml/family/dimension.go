@@ -9,23 +9,6 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// Dimension is the value of an option that a search chooses: hparam_range(lo, hi) or
-// hparam_candidates([…]). A reader of an option never gets one: each trial has a value
-// of it.
-type Dimension struct {
-	Lo, Hi     types.Datum // of a range
-	Log        bool
-	Candidates []types.Datum // nil: a range
-}
-
-// String names it in errors.
-func (d *Dimension) String() string {
-	if d.Candidates == nil {
-		return "hparam_range"
-	}
-	return "hparam_candidates"
-}
-
 // Ends checks a range of an option's values, and returns its ends and whether all of its
 // values are integers.
 func (o *Option) Ends(a Arg, d *Dimension) (lo, hi float64, integer bool, err error) {

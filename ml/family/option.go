@@ -38,6 +38,23 @@ type Arg struct {
 	Pos   int
 }
 
+// Dimension is the value of an option that a search chooses: hparam_range(lo, hi) or
+// hparam_candidates([…]). A reader of an option never gets one: each trial has a value
+// of it.
+type Dimension struct {
+	Lo, Hi     types.Datum // of a range
+	Log        bool
+	Candidates []types.Datum // nil: a range
+}
+
+// String names it in errors.
+func (d *Dimension) String() string {
+	if d.Candidates == nil {
+		return "hparam_range"
+	}
+	return "hparam_candidates"
+}
+
 // Values are a statement's options after checking. It is immutable.
 type Values struct {
 	v   map[string]any

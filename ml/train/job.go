@@ -102,11 +102,11 @@ func NewJob(algorithm string, predict []string, args []family.Arg, transforms []
 	if err != nil {
 		return nil, err
 	}
-	return j, j.searchesNot()
+	return j, searchesNot(j)
 }
 
 // searchesNot returns an error for options of a search, of which there is none.
-func (j *Job) searchesNot() error {
+func searchesNot(j *Job) error {
 	for _, name := range []string{"num_trials", "hparam_tuning_algorithm", "hparam_tuning_objective", "max_parallel_trials", "keep_trials"} {
 		if j.Options.Given(name) {
 			return pgerr.New(pgerr.InvalidParameterValue, "option %q is for a search, and the statement searches nothing", name).At(j.Options.Pos(name)).

@@ -61,7 +61,7 @@ func objectiveNames(of family.Target) (out []string) {
 }
 
 // aimOf returns what a statement's objective says; nil for one that says nothing.
-func (j *Job) aimOf(name string) (*aim, error) {
+func aimOf(j *Job, name string) (*aim, error) {
 	if name == "" {
 		return nil, nil
 	}
@@ -74,19 +74,19 @@ func (j *Job) aimOf(name string) (*aim, error) {
 			}
 		}
 		if k < 0 {
-			return nil, j.badObjective("the objective of several targets is a metric of one of them").WithHint("Write hparam_tuning_objective = '%s.%s'.", j.targets[0], objectiveNames(j.Plan.Parts[0].Target)[0])
+			return nil, badObjective(j, "the objective of several targets is a metric of one of them").WithHint("Write hparam_tuning_objective = '%s.%s'.", j.targets[0], objectiveNames(j.Plan.Parts[0].Target)[0])
 		}
 		plan = j.Plan.Parts[k]
 	}
 	of := measuredTarget(plan)
 	i := slices.IndexFunc(objectives, func(o objective) bool { return slices.Contains(o.names, metric) })
 	if i < 0 || objectives[i].of != of && objectives[i].names[0] != lossObjective {
-		return nil, j.badObjective("%q is not measured of models of %s", name, j.Family.Info().Name).WithHint("Objectives are %s.", strings.Join(objectiveNames(of), ", "))
+		return nil, badObjective(j, "%q is not measured of models of %s", name, j.Family.Info().Name).WithHint("Objectives are %s.", strings.Join(objectiveNames(of), ", "))
 	}
 	return &aim{prefix + objectives[i].names[0], &objectives[i]}, nil
 }
 
-func (j *Job) badObjective(format string, args ...any) *pgerr.Error {
+func badObjective(j *Job, format string, args ...any) *pgerr.Error {
 	return pgerr.New(pgerr.InvalidParameterValue, format, args...).At(j.Options.Pos("hparam_tuning_objective"))
 }
 
@@ -101,7 +101,7 @@ func measuredTarget(p *family.Plan) family.Target {
 
 // defaultAim is the objective of a statement that has none: of the first target. classes
 // is how many it has; part says that trials are measured before their end.
-func (j *Job) defaultAim(classes int, measured []family.Metric, part bool) *aim {
+func defaultAim(j *Job, classes int, measured []family.Metric, part bool) *aim {
 	prefix, plan := "", j.Plan
 	if j.targets != nil {
 		prefix, plan = j.targets[0]+".", j.Plan.Parts[0]

@@ -72,7 +72,10 @@ type Input struct {
 	Given []*batch.Batch
 	// Open reads the query for another job of the same rows, whose trials want them encoded
 	// in another way; nil where the job has no search.
-	Open     func(ctx context.Context, job *Job) (*Group, error)
+	Open func(ctx context.Context, job *Job) (*Group, error)
+	// Hold charges bytes that a search keeps of its trials, or releases them if negative; may
+	// be nil.
+	Hold     func(bytes int64) error
 	Save     Checkpointer // may be nil
 	Progress func(Event)  // may be nil; called by Run's goroutine
 	Now      func() time.Time

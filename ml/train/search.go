@@ -103,6 +103,7 @@ func (s *searcher) admit(last, batch []search.Trial) {
 		if t.State == TrialRunning && !slices.ContainsFunc(batch, func(b search.Trial) bool { return b.Number == l.Number }) {
 			t.State = TrialStopped
 			for i := range t.runs {
+				_ = s.hold(-int64(len(t.runs[i].paused))) // a release does not fail
 				t.runs[i].paused = nil
 			}
 			s.told(t)
@@ -144,7 +145,7 @@ func (s *searcher) run(ctx context.Context, batch []search.Trial) error {
 		}
 	}
 	for _, key := range keys {
-		for fold := range max(s.job.Folds(), 1) {
+		for _, fold := range s.foldsFrom(key) {
 			for _, b := range by[key] {
 				t := s.trials[b.Number-1]
 				if t.err != nil || t.runs[fold].rungs > b.Rung {
@@ -174,6 +175,20 @@ func (s *searcher) run(ctx context.Context, batch []search.Trial) error {
 		}
 	}
 	return nil
+}
+
+// foldsFrom returns the folds, first the one of which the workers have blocks.
+func (s *searcher) foldsFrom(key string) (out []int) {
+	folds, first := max(s.job.Folds(), 1), 0
+	for _, g := range s.groups {
+		if g.key == key && g.rows != nil {
+			first = g.fold
+		}
+	}
+	for i := range folds {
+		out = append(out, (first+i)%folds)
+	}
+	return out
 }
 
 // encoded returns the workers that have blocks of a fold as a job wants them.
@@ -302,24 +317,44 @@ func (s *searcher) train(ctx context.Context, g *group, t *trial, fold int, b se
 	}
 	st := r.driver.State()
 	if s.aim == nil {
-		s.aim = t.job.defaultAim(len(r.learns.Aim(0).Keys), metrics, s.spec.config.Algorithm == search.Halving)
+		s.aim = defaultAim(t.job, len(r.learns.Aim(0).Keys), metrics, s.spec.config.Algorithm == search.Halving)
 	}
 	value, loss := s.aim.of(metrics, st)
 	if value != value {
-		return s.job.badObjective("the objective %s was not measured", s.aim.name)
+		return badObjective(s.job, "the objective %s was not measured", s.aim.name)
 	}
 	run.Fold = Fold{r.Rows, r.Held, st.Iteration, run.Seconds + s.in.Now().Sub(since).Seconds(), metrics}
+	if err := s.hold(-int64(len(run.paused))); err != nil {
+		return err
+	}
 	run.rungs, run.value, run.loss, run.done, run.paused = b.Rung+1, value, loss, st.Done, nil
 	if !st.Done {
 		var e canon.E
-		err := r.encodeState(&e)
+		if err := r.encodeState(&e); err != nil {
+			return err
+		}
 		run.paused = e.B
-		return err
+		return s.hold(int64(len(e.B)))
 	}
 	if s.job.Folds() == 0 && (s.best == nil || loss < s.bestLoss || loss == s.bestLoss && b.Number < s.bestOf) {
+		held := p.Bytes()
+		if s.best != nil {
+			held -= s.best.Model.Predictor.Bytes()
+		}
+		if err := s.hold(held); err != nil {
+			return err
+		}
 		s.best, s.bestOf, s.bestLoss = r.result(p, metrics), b.Number, loss
 	}
 	return nil
+}
+
+// hold charges what is kept of trials.
+func (s *searcher) hold(bytes int64) error {
+	if s.in.Hold == nil {
+		return nil
+	}
+	return s.in.Hold(bytes)
 }
 
 // resumed returns the checkpoint of a run that was interrupted, once.
@@ -452,7 +487,7 @@ func (s *searcher) restore() error {
 		}
 	}
 	if err == nil && name != "" && s.aim == nil {
-		if s.aim, err = s.job.aimOf(name); err != nil {
+		if s.aim, err = aimOf(s.job, name); err != nil {
 			err = pgerr.Wrap(pgerr.DataCorrupted, err, "a training checkpoint has another objective")
 		}
 	}
@@ -465,5 +500,14 @@ func (s *searcher) restore() error {
 	if len(s.in.Resume) == 0 || s.resumeOf == 0 {
 		s.in.Resume = nil
 	}
-	return nil
+	var kept int64
+	if s.best != nil {
+		kept = s.best.Model.Predictor.Bytes()
+	}
+	for _, t := range s.trials {
+		for _, r := range t.runs {
+			kept += int64(len(r.paused))
+		}
+	}
+	return s.hold(kept)
 }

@@ -105,7 +105,7 @@ func (s *Search) begin(o *family.Values) (*Job, error) {
 			return nil, bad("hparam_tuning_algorithm", "halving needs iterations to divide, and a training of %s has none", job.Family.Info().Name)
 		}
 	}
-	if s.aim, err = job.aimOf(o.Text("hparam_tuning_objective", "")); err != nil {
+	if s.aim, err = aimOf(job, o.Text("hparam_tuning_objective", "")); err != nil {
 		return nil, err
 	}
 	job.search = s
@@ -215,7 +215,7 @@ func datumText(d types.Datum) string {
 type Outlook struct {
 	Algorithm, Objective string
 	Trials               int
-	Encodings            int // how often rows are encoded, at least
+	Encodings            int // how often rows are encoded
 	Readings             int // of the query, where workers can hold its rows
 	Iterations           int // at most, 0 where unknown
 }
@@ -235,12 +235,13 @@ func (j *Job) Outlook() *Outlook {
 	if s.aim != nil {
 		out.Objective = s.aim.name
 	} else if measuredTarget(j.Plan) == family.NumberTarget {
-		out.Objective = j.defaultAim(0, nil, false).name
+		out.Objective = defaultAim(j, 0, nil, false).name
 	}
-	encodings := map[string]bool{}
-	known, folds := true, max(j.Folds(), 1)
+	last := map[string]int{} // the batch that wanted an encoding last
+	known, folds, batches := true, max(j.Folds(), 1), 0
 	alg := search.New(s.config)
 	for batch := alg.Next(); len(batch) > 0; batch = alg.Next() {
+		batches++
 		for _, t := range batch { // of TPE any later trial is like these
 			if t.Rung == 0 {
 				out.Trials++
@@ -249,18 +250,26 @@ func (j *Job) Outlook() *Outlook {
 			if err != nil {
 				continue
 			}
-			encodings[string(k.Encoding())] = true
+			key := string(k.Encoding())
+			switch {
+			case last[key] == 0:
+				out.Encodings += folds
+				out.Readings++
+			case last[key] < batches:
+				out.Encodings += folds - 1 // the last fold's blocks are there
+			}
+			last[key] = batches
 			n := k.MaxIterations()
 			known = known && n > 0
 			out.Iterations += folds * (iterations(n, t.Share) - iterations(n, t.Begun()))
 		}
 		alg.Tell(make([]float64, len(batch)))
 	}
-	if out.Encodings = len(encodings) * folds; j.Folds() > 0 {
+	if j.Folds() > 0 {
 		out.Encodings++
 		out.Iterations += j.MaxIterations()
 	}
-	if out.Readings = len(encodings); !known {
+	if !known {
 		out.Iterations = 0
 	}
 	return out
