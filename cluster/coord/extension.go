@@ -176,6 +176,12 @@ func (c *dispatcher) describeModel(n *parse.DescribeModel) (*session.Command, er
 		for _, o := range v.Options {
 			rows = append(rows, []types.Datum{"option " + o.Name, o.Value})
 		}
+		if s := v.Search; s != nil {
+			rows = append(rows, []types.Datum{"search", fmt.Sprintf("%s, %d trials by %s, of which %d is the best", s.Algorithm, len(s.Trials), s.Objective, s.Best)})
+			for _, a := range s.Trials[s.Best-1].Args {
+				rows = append(rows, []types.Datum{"chosen " + a.Name, a.Value})
+			}
+		}
 		for _, w := range v.Warnings {
 			rows = append(rows, []types.Datum{"warning", w.Message})
 		}

@@ -108,18 +108,11 @@ func (d *drive) attemptFrom(ctx context.Context, name string, rescan bool, resum
 	}
 	r.close() // hours of training must not pin the segments that the query has read
 	d.reading = time.Since(since)
-	if g.Rescan() {
-		in.Rescan = func(ctx context.Context) error {
-			r, err := d.read(ctx)
-			if err != nil {
-				return err
-			}
-			defer r.close()
-			if err := d.collect(ctx, r, name); err != nil {
-				return err
-			}
-			return g.DistributeRescan(ctx)
-		}
+	in.Rescan = d.rescan(g, name)
+	opened := 0
+	in.Open = func(ctx context.Context, job *train.Job) (*train.Group, error) {
+		opened++
+		return d.open(ctx, fmt.Sprintf("%s.%d", name, opened), job, rescan)
 	}
 	d.trips.Reducer = g
 	res, err := train.Run(ctx, in, &d.trips)
@@ -133,12 +126,56 @@ func (d *drive) attemptFrom(ctx context.Context, name string, rescan bool, resum
 			return err
 		}
 	}
-	if src != nil {
+	if src != nil && res.Encoded != nil {
 		if err := g.Keep(ctx, src, res.Encoded); err != nil {
 			d.rec.log().Debug("a training's dataset is not kept", "error", err)
 		}
 	}
 	return nil
+}
+
+// rescan returns what reads the query once more for workers that do not hold their rows; nil where they do.
+func (d *drive) rescan(g Training, name string) func(context.Context) error {
+	if !g.Rescan() {
+		return nil
+	}
+	return func(ctx context.Context) error {
+		r, err := d.read(ctx)
+		if err != nil {
+			return err
+		}
+		defer r.close()
+		if err := d.collect(ctx, r, name); err != nil {
+			return err
+		}
+		return g.DistributeRescan(ctx)
+	}
+}
+
+// open reads the query for trials that want its rows encoded in another way than those before.
+func (d *drive) open(ctx context.Context, name string, job *train.Job, rescan bool) (_ *train.Group, err error) {
+	r, err := d.read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer r.close()
+	g, err := d.j.cfg.Trainer.Open(ctx, name, job, rescan)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			g.Close()
+		}
+	}()
+	if err := d.collect(ctx, r, name); err != nil {
+		return nil, err
+	}
+	rows, err := g.Distribute(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &train.Group{Reducer: &alsoTrips{g, &d.trips}, Rows: rows, Rescan: d.rescan(g, name), Close: g.Close}, nil
 }
 
 // collect is the dataset stage: it runs the query, and the nodes that produce its rows keep them.

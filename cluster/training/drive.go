@@ -46,10 +46,25 @@ type trips struct {
 
 // Reduce implements train.Reducer.
 func (t *trips) Reduce(ctx context.Context, task train.Task) (family.Message, error) {
+	return t.count(ctx, t.Reducer, task)
+}
+
+func (t *trips) count(ctx context.Context, red train.Reducer, task train.Task) (family.Message, error) {
 	since := time.Now()
-	m, err := t.Reducer.Reduce(ctx, task)
+	m, err := red.Reduce(ctx, task)
 	t.n, t.took = t.n+1, t.took+time.Since(since)
 	return m, err
+}
+
+// alsoTrips counts those of further workers among a training's.
+type alsoTrips struct {
+	train.Reducer
+	trips *trips
+}
+
+// Reduce implements train.Reducer.
+func (t *alsoTrips) Reduce(ctx context.Context, task train.Task) (family.Message, error) {
+	return t.trips.count(ctx, t.Reducer, task)
 }
 
 // reading is the query of the dataset, optimised for one execution.

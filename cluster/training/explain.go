@@ -30,7 +30,14 @@ func (j *Jobs) Explain(ctx context.Context, r *Request, o query.Explain) (string
 	if p.Groups != nil {
 		b.WriteString("  Models: one a group\n")
 	}
-	if n := p.Job.MaxIterations(); n > 0 {
+	switch s, n := p.Job.Outlook(), p.Job.MaxIterations(); {
+	case s != nil:
+		fmt.Fprintf(&b, "  Search: %s, %d trials, objective %s\n  Passes: the rows are read %s, and encoded %s", s.Algorithm, s.Trials, s.Objective, times(s.Readings), times(s.Encodings))
+		if s.Iterations > 0 {
+			fmt.Fprintf(&b, "; at most %d iterations in all", s.Iterations)
+		}
+		b.WriteByte('\n')
+	case n > 0:
 		fmt.Fprintf(&b, "  Iterations: at most %d\n", n)
 	}
 	if !o.Analyze {
@@ -63,6 +70,13 @@ func (j *Jobs) Explain(ctx context.Context, r *Request, o query.Explain) (string
 	}
 	defer d.rec.close()
 	res := d.result
+	if n := len(res.Trials); n > 0 {
+		sum := 0
+		for _, t := range res.Trials {
+			sum += t.Iterations
+		}
+		fmt.Fprintf(&b, "  Trials: %d, %d iterations in all; the best is trial %d by %s\n", n, sum, res.Best, res.Objective)
+	}
 	fmt.Fprintf(&b, "  Rows: %d trained on, %d held out\n  Iterated: %d times, %d evaluations, until %s\n  Loss: %.9g\n", res.Rows, res.Held, res.Iterations, res.Evals,
 		res.Stopped, res.TrainLoss)
 	fmt.Fprintf(&b, "  Time: %.3f ms to read and distribute, %.3f ms to fit, encode and iterate\n", d.reading.Seconds()*1e3, (res.Elapsed-d.reading).Seconds()*1e3)
@@ -70,6 +84,13 @@ func (j *Jobs) Explain(ctx context.Context, r *Request, o query.Explain) (string
 	d.used(&b)
 	fmt.Fprintf(&b, "%sExecution Time: %.3f ms\n", d.planned, time.Since(now).Seconds()*1e3)
 	return b.String(), nil
+}
+
+func times(n int) string {
+	if n == 1 {
+		return "once"
+	}
+	return fmt.Sprintf("%d times", n)
 }
 
 // used shows the bytes that the training read, moved, wrote and held in memory, in all and by node.

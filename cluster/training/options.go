@@ -16,13 +16,83 @@ import (
 // arguments are the options of a statement.
 func (s Statement) arguments() (out []family.Arg, err error) {
 	for _, o := range s.Options {
-		v, err := optionValue(o.Value)
+		v, err := searchedValue(o.Value)
 		if err != nil {
 			return nil, pgerr.From(err).At(o.Pos)
 		}
 		out = append(out, family.Arg{Name: o.Name, Value: v, Pos: o.Pos})
 	}
 	return out, nil
+}
+
+// The functions that say what an option's values are in a search, as in BigQuery ML.
+const (
+	hparamRange      = "hparam_range"
+	hparamCandidates = "hparam_candidates"
+)
+
+// calls returns the name of a function that is called, "" of anything else.
+func calls(n ast.Node) string {
+	if f, ok := n.(*ast.FuncCall); ok && f.Funcname != nil && len(f.Funcname.Items) == 1 {
+		return strings.ToLower(parse.ConstText(f.Funcname.Items[0]))
+	}
+	return ""
+}
+
+// searchedValue reads an option that may be a dimension of a search.
+func searchedValue(n ast.Node) (types.Datum, error) {
+	bad := func(format string, args ...any) (types.Datum, error) {
+		return nil, pgerr.New(pgerr.InvalidParameterValue, format, args...)
+	}
+	name := calls(n)
+	if name != hparamRange && name != hparamCandidates {
+		return optionValue(n)
+	}
+	var values []types.Datum
+	d := &family.Dimension{}
+	if list := n.(*ast.FuncCall).Args; list != nil {
+		for _, a := range list.Items {
+			named, ok := a.(*ast.NamedArgExpr)
+			if ok {
+				a = named.Arg
+			}
+			v, err := optionValue(a)
+			if err != nil {
+				return nil, err
+			}
+			switch log, is := v.(bool); {
+			case !ok:
+				values = append(values, v)
+			case name == hparamRange && strings.EqualFold(named.Name, "log") && is:
+				d.Log = log
+			default:
+				return bad("%s has no argument %q", name, named.Name)
+			}
+		}
+	}
+	if name == hparamRange {
+		if len(values) != 2 {
+			return bad("hparam_range needs two numbers: hparam_range(from, to [, log => true])")
+		}
+		d.Lo, d.Hi = values[0], values[1]
+		return d, nil
+	}
+	list, ok := types.Array{}, false
+	if len(values) == 1 {
+		list, ok = values[0].(types.Array)
+	}
+	if !ok || len(list.Elems) == 0 {
+		return bad("hparam_candidates needs a list of values: hparam_candidates([…])")
+	}
+	for _, v := range list.Elems {
+		if a, ok := v.(types.Array); ok && len(a.Elems) == 1 {
+			if inner, ok := a.Elems[0].(types.Array); ok {
+				v = inner // a list in BigQuery's STRUCT([64, 32])
+			}
+		}
+		d.Candidates = append(d.Candidates, v)
+	}
+	return d, nil
 }
 
 // optionValue reads a constant option: a number, a string, a word, a list.
@@ -81,8 +151,12 @@ func optionValue(n ast.Node) (types.Datum, error) {
 	case *ast.RowExpr: // a pair, ('yes', 2)
 		return optionValue(ast.NewArrayConstructor(v.Args))
 	case *ast.FuncCall: // BigQuery's STRUCT('yes', 2)
-		if name := v.Funcname.Items; len(name) == 1 && strings.EqualFold(parse.ConstText(name[0]), "struct") {
+		switch name := calls(v); name {
+		case "struct":
 			return optionValue(ast.NewArrayConstructor(v.Args))
+		case hparamRange, hparamCandidates:
+			return nil, pgerr.New(pgerr.InvalidParameterValue, "%s within another value: settings that depend on others cannot be searched", name).
+				WithHint("Search each option for itself; combinations that do not fit are trials that fail.")
 		}
 	case *ast.TypeCast:
 		return optionValue(v.Arg)

@@ -26,8 +26,9 @@ type jobRecord struct {
 	kept   time.Time          // of the last checkpoint
 	state  string
 	rows   int64
-	hist   []catalog.Iteration // those that are not in the catalog yet
-	sent   chan int            // receives how many of hist the commit under way has taken; nil: none is
+	hist   []catalog.Iteration       // those that are not in the catalog yet
+	trials []catalog.ModelTrial      // as they changed, likewise
+	sent   chan *catalog.JobProgress // receives what the commit under way has taken of these; nil: none is
 	iter   int
 	resume *catalog.Segment // the last checkpoint
 	saved  int              // its iteration
@@ -94,6 +95,9 @@ func (r *jobRecord) event(e train.Event) {
 	if e.Phase != "" {
 		r.state = e.Phase
 	}
+	if e.Trial != nil {
+		r.trials = append(r.trials, trialRecord(*e.Trial))
+	}
 	if it := e.Iteration; it != nil {
 		r.iter = it.Number
 		r.hist = append(r.hist, catalog.Iteration{Number: it.Number, TrainLoss: it.TrainLoss, ValidationLoss: it.ValidationLoss, Seconds: it.Seconds})
@@ -105,6 +109,16 @@ func (r *jobRecord) event(e train.Event) {
 		r.notice(progressNotice(r.job.Model, r.hist[n-1]))
 	}
 	r.update()
+}
+
+// trialRecord is a trial as the catalog has it.
+func trialRecord(t train.Trial) catalog.ModelTrial {
+	out := catalog.ModelTrial{Number: t.Number, State: string(t.State), Objective: t.Objective, Folds: t.Folds, Metrics: named(t.Metrics),
+		Rung: t.Rung, Iterations: t.Iterations, Seconds: t.Seconds, ErrorCode: t.Code, Error: t.Error}
+	for _, a := range t.Args {
+		out.Args = append(out.Args, catalog.NamedText(a))
+	}
+	return out
 }
 
 func progressNotice(model string, it catalog.Iteration) *pgerr.Error {
@@ -124,14 +138,14 @@ func (r *jobRecord) progress() *catalog.JobProgress {
 	merges := r.merges
 	r.merges = nil
 	return &catalog.JobProgress{OID: r.job.OID, ExpectEpoch: r.job.Epoch, Iteration: r.iter, Phase: r.state, Rows: r.rows,
-		UpdatedMicros: time.Now().UnixMicro(), History: r.hist, Merges: merges}
+		UpdatedMicros: time.Now().UnixMicro(), History: r.hist, Merges: merges, Trials: r.trials}
 }
 
 // update begins to commit the progress. Its failure does not fail the training: if the reason is that
 // the job was assigned to another node, the supervisor will stop this driver.
 func (r *jobRecord) update() {
 	r.last = time.Now()
-	p, sent := r.progress(), make(chan int, 1)
+	p, sent := r.progress(), make(chan *catalog.JobProgress, 1)
 	r.sent = sent
 	r.commits++
 	go func() {
@@ -139,17 +153,18 @@ func (r *jobRecord) update() {
 		defer cancel()
 		if err := r.j.cfg.Catalog.Commit(ctx, []catalog.Change{p}); err != nil {
 			r.log().Warn("training progress", "error", err)
-			sent <- 0
+			sent <- &catalog.JobProgress{}
 			return
 		}
-		sent <- len(p.History)
+		sent <- p
 	}()
 }
 
 // settle waits for a commit of progress that is under way.
 func (r *jobRecord) settle() {
 	if r.sent != nil {
-		r.hist, r.sent = r.hist[<-r.sent:], nil
+		p := <-r.sent
+		r.hist, r.trials, r.sent = r.hist[len(p.History):], r.trials[len(p.Trials):], nil
 	}
 }
 
@@ -177,6 +192,7 @@ func (r *jobRecord) Save(ctx context.Context, iteration int, write func(io.Write
 	r.discard()
 	now := time.Now()
 	r.resume, r.last, r.kept, r.saved, r.hist = ref, now, now, iteration, nil
+	r.trials = nil
 	return nil
 }
 

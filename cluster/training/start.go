@@ -12,14 +12,21 @@ import (
 )
 
 // begin reads what a training starts from: the model that it continues, and the rows that it is given to
-// begin with. Their memory is charged until the function that it returns is called.
+// begin with. Their memory, and what a search keeps of its trials, is charged until the function that it returns is called.
 func (d *drive) begin(ctx context.Context, in *train.Input) (done func(), err error) {
-	acct := d.x.Pool.Account("what a training begins with", false)
+	acct := d.x.Pool.Account("what a training's driver holds", false)
 	defer func() {
 		if err != nil {
 			acct.Close()
 		}
 	}()
+	in.Hold = func(n int64) error {
+		if n < 0 {
+			acct.Shrink(-n)
+			return nil
+		}
+		return acct.Grow(n)
+	}
 	if m := d.state.Model(d.rec.job.Schema, d.rec.job.Model); m != nil && in.Job.WarmStart() {
 		err := d.j.cfg.Blobs.Read(ctx, m.Find(0).Blob(), func(b []byte) (err error) {
 			in.Start, err = model.DecodeWithin(b, acct.Grow)

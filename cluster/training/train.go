@@ -70,6 +70,9 @@ func (r *Request) job(p *Plan) *catalog.Job {
 	now := time.Now().UTC()
 	job := &catalog.Job{Model: r.Name[len(r.Name)-1], Owner: r.Context.Role, Statement: r.Text.Text, State: catalog.JobRunning, Attached: r.Put != nil,
 		MaxIterations: p.Job.MaxIterations(), Epoch: 1, CreatedAt: now, UpdatedAt: now, Phase: "read"}
+	if p.Job.Outlook() != nil { // its iterations are the trials'
+		job.MaxIterations = 0
+	}
 	for _, u := range p.uses() {
 		job.Tables = append(job.Tables, u.OID)
 	}

@@ -67,6 +67,12 @@ func (j *Jobs) version(ctx context.Context, rec *catalog.Job, old *catalog.Model
 	for _, f := range res.Folds {
 		v.Folds = append(v.Folds, catalog.ModelFold{Rows: f.Rows, Held: f.Held, Iterations: f.Iterations, Seconds: f.Seconds, Metrics: named(f.Metrics)})
 	}
+	if o := p.Job.Outlook(); o != nil {
+		v.Search, v.Folds = &catalog.ModelSearch{Algorithm: o.Algorithm, Objective: res.Objective, Best: res.Best}, nil
+		for _, t := range res.Trials {
+			v.Search.Trials = append(v.Search.Trials, trialRecord(t))
+		}
+	}
 	for _, o := range s.Options {
 		v.Options = append(v.Options, catalog.NamedText{Name: o.Name, Value: o.Text})
 	}

@@ -110,19 +110,57 @@ func mlModelVersions(v *view, put put) error {
 	})
 }
 
-// mlTrials lists the trainings of the folds of a cross-validation, all with the model's own
-// options.
+// mlTrials lists the trials of searches, those that run too, and the trainings of the
+// folds of a cross-validation, all with the model's own options.
 func mlTrials(v *view, put put) error {
-	return v.versions(func(m *catalog.Model, x *catalog.ModelVersion) error {
+	trials := func(model string, schema types.OID, version, best int, list []catalog.ModelTrial) error {
+		for _, t := range list {
+			folds := types.Array{Elem: types.Float8, Elems: make([]types.Datum, len(t.Folds))}
+			for i, f := range t.Folds {
+				folds.Elems[i] = f
+			}
+			err := put(model, t.Number, optionsJSON(t.Args), types.FiniteOrNull(t.Objective), t.State, t.Iterations, types.FiniteOrNull(t.Seconds), v.schemaName(schema),
+				version, nil, nil, nil, metricsJSON(t.Metrics), t.Number == best, t.Rung, folds, text(t.ErrorCode), text(t.Error))
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	err := v.versions(func(m *catalog.Model, x *catalog.ModelVersion) error {
+		if s := x.Search; s != nil {
+			return trials(m.Name, m.Schema, x.Number, s.Best, s.Trials)
+		}
 		for i, f := range x.Folds {
 			err := put(m.Name, 1, optionsJSON(x.Options), nil, catalog.JobDone, f.Iterations, types.FiniteOrNull(f.Seconds), v.schemaName(m.Schema),
-				x.Number, i+1, f.Rows, f.Held, metricsJSON(f.Metrics))
+				x.Number, i+1, f.Rows, f.Held, metricsJSON(f.Metrics), nil, nil, nil, nil, nil)
 			if err != nil {
 				return err
 			}
 		}
 		return nil
 	})
+	if err != nil || len(v.args) > 0 {
+		return err
+	}
+	return running(v, func(j *catalog.Job, version int) error { return trials(j.Model, j.Schema, version, 0, j.Trials) })
+}
+
+// running calls f with the jobs of the role's that run, and the version that each makes.
+func running(v *view, f func(j *catalog.Job, version int) error) error {
+	for _, j := range v.st.Jobs() {
+		if j.State != catalog.JobRunning || !v.owns(j.Owner) {
+			continue
+		}
+		version := 1
+		if m := v.st.Model(j.Schema, j.Model); m != nil {
+			version = m.Next()
+		}
+		if err := f(j, version); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // versions calls f with the version that the relation's arguments name, or else with all that the
@@ -176,19 +214,7 @@ func mlTrainingHistory(v *view, put put) error {
 	if err != nil || len(v.args) > 0 {
 		return err
 	}
-	for _, j := range v.st.Jobs() {
-		if j.State != catalog.JobRunning || !v.owns(j.Owner) {
-			continue
-		}
-		version := 1
-		if m := v.st.Model(j.Schema, j.Model); m != nil {
-			version = m.Next()
-		}
-		if err := rows(j.Model, version, j.Schema, j.History); err != nil {
-			return err
-		}
-	}
-	return nil
+	return running(v, func(j *catalog.Job, version int) error { return rows(j.Model, version, j.Schema, j.History) })
 }
 
 // recent returns the seconds that the latest iterations took each.

@@ -1,10 +1,10 @@
 package family
 
-import ()
+import "github.com/tributarydb/tributary/sql/types"
 
 // Options that all families share. The engine reads them; families need not.
 var Common = []*Option{
-	{Names: []string{"model_type", "algorithm"}, Type: "text", Doc: "The algorithm. `USING` says the same.", Read: func(v Value) (any, error) {
+	{Fixed: true, Names: []string{"model_type", "algorithm"}, Type: "text", Doc: "The algorithm. `USING` says the same.", Read: func(v Value) (any, error) {
 		if v.Word() == "" {
 			return nil, v.Bad("the name of an algorithm")
 		}
@@ -14,10 +14,10 @@ var Common = []*Option{
 		Doc: "What is predicted, or a list of it. `PREDICT` says the same.", Read: columnNames},
 	{Names: []string{"weight", "weight_column", "instance_weight_col", "sample_weight"}, Type: "column", Default: "every row counts 1",
 		Doc: "The column that says how much a row counts. It is not a feature.", Read: ColumnName},
-	{Names: []string{"data_split_method"}, Type: "text", Default: "`no_split`; `random` if data_split_eval_fraction is given; with data_split_col `custom` if that is boolean, else `seq`",
+	{Fixed: true, Names: []string{"data_split_method"}, Type: "text", Default: "`no_split`; `random` if data_split_eval_fraction is given; with data_split_col `custom` if that is boolean, else `seq`",
 		Doc:  "Which rows are held out for validation. `no_split`: none. `random`: a share drawn by the seed. `auto_split`: none of less than 500 rows, a fifth of up to 50000, else 10000 rows. `custom` and `seq`: see data_split_col.",
 		Read: Word("no_split", "random", "auto_split", "custom", "seq|sequential")},
-	{Names: []string{"data_split_eval_fraction", "eval_fraction", "validation_fraction", "validation_split", "test_size"}, Type: "number", Default: "0.2",
+	{Fixed: true, Names: []string{"data_split_eval_fraction", "eval_fraction", "validation_fraction", "validation_split", "test_size"}, Type: "number", Default: "0.2",
 		Doc: "The share of rows that `random` and `seq` hold out.", Read: Interval("(0, 1)")},
 	{Names: []string{"data_split_col"}, Type: "column",
 		Doc:  "The column that says which rows are held out. If it is boolean (`custom`), those where it is true or NULL. Else (`seq`) those with its largest values, and those where it is NULL. It is not a feature.",
@@ -32,7 +32,7 @@ var Common = []*Option{
 	{Names: []string{"max_categories"}, Type: "integer", Default: "65536 for trees, 16384 for `mlp` and `lstm`, 8192 for linear models and `time_to_event`, else 1000",
 		Doc:  "How many categories of a text column are told apart at most: the most frequent ones. Those beyond the first 1000 must occur twice. The others share up to 256 slots by a hash, and so do categories that are new at prediction. A WARNING says what share of the rows has such a category. TRANSFORM comes first.",
 		Read: Integer(1, 1e6)},
-	{Names: []string{"nan_as_null", "missing"}, Type: "boolean or text", Default: "false",
+	{Fixed: true, Names: []string{"nan_as_null", "missing"}, Type: "boolean or text", Default: "false",
 		Doc: "Take NaN in features for NULL in training; `missing = 'nan'` says the same. Without it NaN is an error there. Predictions always take it so. Within an array such an element is the mean of the others'.", Read: func(v Value) (any, error) {
 			switch v.Word() {
 			case "nan":
@@ -43,13 +43,13 @@ var Common = []*Option{
 			return Boolean(v)
 		}},
 	{Names: []string{"seed", "random_state"}, Type: "integer", Default: "0", Doc: "Chooses the holdout, the order of mini-batches and whatever else is drawn.", Read: Integer(0, 1<<53)},
-	{Names: []string{"checkpoint_every"}, Type: "integer", Default: "10", Doc: "Iterations between checkpoints, which ten seconds of work are followed by too; 0 for none.", Read: Integer(0, 1e6)},
+	{Fixed: true, Names: []string{"checkpoint_every"}, Type: "integer", Default: "10", Doc: "Iterations between checkpoints, which ten seconds of work are followed by too; 0 for none.", Read: Integer(0, 1e6)},
 	{Names: []string{"precision"}, Type: "text", Default: "`float32` where that holds every feature exactly, else `float64`",
 		Doc: "How features are kept while training: `float32` or `float64`. Sums are always float64.", Read: Word("auto", "float32|single|float4", "float64|double|float8")},
-	{Names: []string{"reduction"}, Type: "text", Default: "`tree`",
+	{Fixed: true, Names: []string{"reduction"}, Type: "text", Default: "`tree`",
 		Doc:  "How several nodes work together. `tree`: parameters go down a tree of nodes, and sums go up. `gather`, to compare: one node sends parameters to each of the others and is sent every partial sum. The model is the same.",
 		Read: Word("tree", "gather")},
-	{Names: []string{"cross_validation", "cv_folds", "cv"}, Type: "integer", Default: "none",
+	{Fixed: true, Names: []string{"cross_validation", "cv_folds", "cv"}, Type: "integer", Default: "none",
 		Doc:  "The number of folds, at least 2. For each fold a model of the others is measured on it, and the metrics are the means, with standard deviations. The model itself is of all rows. See [Cross-validation](#cross-validation).",
 		Read: Integer(2, 1000)},
 	{Names: []string{"grouping_cols", "partition_columns"}, Type: "column or list", Default: "one model of all rows",
@@ -58,11 +58,35 @@ var Common = []*Option{
 		Doc: "What is predicted for a group that has no model: `null`, `error`, or by a model of all rows, `pooled`.", Read: Word("null", "error", "pooled")},
 	{Names: []string{"category_encoding_method"}, Type: "text", Doc: "Not supported yet: text columns are one-hot encoded."},
 	{Names: []string{"enable_global_explain"}, Type: "boolean", Doc: "Not supported yet."},
-	{Names: []string{"num_trials", "max_parallel_trials", "hparam_tuning_algorithm", "hparam_tuning_objectives"}, Type: "", Doc: "Not supported yet."},
+	{Names: []string{"num_trials", "n_trials"}, Type: "integer", Default: "10 for each option that is searched, at most 100; all of a grid", Fixed: true,
+		Doc: "How many settings a [search](search.md) tries at most.", Read: Integer(1, MaxTrials)},
+	{Names: []string{"hparam_tuning_algorithm"}, Type: "text", Default: "`random`", Fixed: true,
+		Doc:  "How a search chooses: `random`; `grid`, all combinations; `halving`, which trains all a little and goes on with the best; `tpe`, which learns from the trials before.",
+		Read: Word("random|random_search", "grid|grid_search", "halving|successive_halving", "tpe|vizier_default|bayesian")},
+	{Names: []string{"hparam_tuning_objective", "hparam_tuning_objectives", "scoring"}, Type: "text", Default: "`roc_auc` of two classes, `log_loss` of more, `r2_score` of numbers; else what the family measures first, or its loss", Fixed: true,
+		Doc: "The metric by which a search calls a trial the best.", Read: oneName},
+	{Names: []string{"max_parallel_trials"}, Type: "integer", Default: "1", Fixed: true,
+		Doc: "How many trials `tpe` chooses before it knows how one of them ends. Each trial uses all threads of all nodes.", Read: Integer(1, 100)},
+	{Names: []string{"keep_trials"}, Type: "boolean", Default: "false", Fixed: true,
+		Doc: "Keep the models of the other trials as versions too.", Read: Boolean},
 	{Names: []string{"data_split_test_fraction"}, Type: "number", Doc: "Not supported: `ml.evaluate` measures on other rows."},
 	{Names: []string{"kms_key_name", "model_registry", "vertex_ai_model_id", "vertex_ai_model_version_aliases"}, Type: "text", Doc: "Not supported: they are BigQuery's own."},
 	{Names: []string{"verbose"}, Type: "", Doc: "Not supported: notices and `ml.training_history` tell how a training goes."},
 	{Names: []string{"n_jobs"}, Type: "integer", Doc: "Not supported: all threads of all nodes train."},
+}
+
+// MaxTrials is how many trials a search may have: each is a row of the catalog.
+const MaxTrials = 1000
+
+// oneName reads a name, alone or as a list of one, as in BigQuery ML.
+func oneName(v Value) (any, error) {
+	if a, ok := v.Value.(types.Array); ok && len(a.Elems) == 1 {
+		v.Value = a.Elems[0]
+	}
+	if v.Word() == "" {
+		return nil, v.Bad("the name of a metric")
+	}
+	return v.Word(), nil
 }
 
 // Options that several families share.
@@ -73,7 +97,7 @@ var (
 		Doc: "The penalty l1_reg·|weights| on the mean loss. The intercept is not penalised.", Read: NotNegative}
 	BatchSize = &Option{Names: []string{"batch_size"}, Type: "integer", Default: "1024", Doc: "The rows of a mini-batch, at least 8.", Read: Integer(1, 1e9)}
 	// WarmStart requests Setup.Start.
-	WarmStart = &Option{Names: []string{"warm_start"}, Type: "boolean", Default: "false",
+	WarmStart = &Option{Fixed: true, Names: []string{"warm_start"}, Type: "boolean", Default: "false",
 		Doc: "Go on from the model that is replaced or retrained, with its encoders: see [warm start](train.md#warm-start).", Read: Boolean}
 	// Event makes labels durations: see block.Block.
 	Event = &Option{Names: []string{"event", "event_column", "event_observed"}, Type: "column", Default: "it happened in every row",

@@ -21,13 +21,38 @@ type Option struct {
 	// []float64 or []string; nil is as if the option were absent. Read is nil for an
 	// option that is known but not supported.
 	Read func(v Value) (any, error)
+	// Fixed is of an option that is the same in all trials of a search, as those of columns
+	// are: what it says is said of the rows, or of the search itself.
+	Fixed bool
 }
 
-// Arg is an option in the statement: its value is a literal, or a word as a string.
+// Searched reports whether trials may differ in the option.
+func (o *Option) Searched() bool {
+	return o.Read != nil && !o.Fixed && o.Type != "column" && o.Type != "columns"
+}
+
+// Arg is an option in the statement: its value is a literal, or a word as a string, or a *Dimension.
 type Arg struct {
 	Name  string
 	Value types.Datum
 	Pos   int
+}
+
+// Dimension is the value of an option that a search chooses: hparam_range(lo, hi) or
+// hparam_candidates([…]). A reader of an option never gets one: each trial has a value
+// of it.
+type Dimension struct {
+	Lo, Hi     types.Datum // of a range
+	Log        bool
+	Candidates []types.Datum // nil: a range
+}
+
+// String names it in errors.
+func (d *Dimension) String() string {
+	if d.Candidates == nil {
+		return "hparam_range"
+	}
+	return "hparam_candidates"
 }
 
 // Values are a statement's options after checking. It is immutable.
@@ -56,6 +81,9 @@ func Read(args []Arg, defs []*Option) (*Values, error) {
 				e = e.WithDetail("%s", strings.ToUpper(why[:1])+why[1:])
 			}
 			return nil, e
+		}
+		if dim, ok := a.Value.(*Dimension); ok {
+			return nil, pgerr.New(pgerr.InvalidParameterValue, "option %q cannot be searched: %s is for what changes a model", a.Name, dim).At(a.Pos)
 		}
 		v, err := d.Read(Value{Arg: a})
 		if err != nil {

@@ -22,9 +22,9 @@ type Windows struct {
 
 // Options of windows. A family that has one has them all: WindowOptions.
 var (
-	window = &Option{Names: []string{"window", "window_size", "sequence_length", "timesteps"}, Type: "integer",
+	window = &Option{Fixed: true, Names: []string{"window", "window_size", "sequence_length", "timesteps"}, Type: "integer",
 		Doc: "The rows of a window, which follow each other in a partition.", Read: Integer(1, 1e6)}
-	stride = &Option{Names: []string{"stride", "sequence_stride"}, Type: "integer", Default: "1",
+	stride = &Option{Fixed: true, Names: []string{"stride", "sequence_stride"}, Type: "integer", Default: "1",
 		Doc: "The distance in rows between the beginnings of two windows of a partition.", Read: Integer(1, 1e9)}
 	OrderBy = &Option{Names: []string{"order_by", "time_series_timestamp_col"}, Type: "columns",
 		Doc: "The order of rows within a partition. These columns are not features.", Read: columnNames}

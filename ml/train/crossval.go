@@ -26,34 +26,33 @@ type Fold struct {
 // may hold out, and once more for each training; statistics of such a reading serve the
 // next training. Encoders are fitted for each fold again.
 func (r *runner) validate(ctx context.Context) (*Result, error) {
-	folds := r.job.Folds()
-	if r.in.Rows < int64(folds) {
-		return nil, pgerr.New(pgerr.InvalidParameterValue, "a cross-validation of %d folds needs as many rows: the training query gives %d", folds, r.in.Rows).
-			At(r.job.Options.Pos("cross_validation"))
+	if err := r.mayDivide(); err != nil {
+		return nil, err
 	}
+	folds := r.job.Folds()
 	first, resume := 1, r.in.Resume
 	var done []Fold
 	if resume != nil {
 		d := canon.Read(resume)
 		first, done = decodeFolds(d)
-		rest := d.Take(d.Left())
+		resume = d.Take(d.Left())
 		if err := d.Done("a training checkpoint"); err != nil || first > folds+1 || len(done) != first-1 {
 			return nil, pgerr.New(pgerr.DataCorrupted, "the checkpoint belongs to another training")
 		}
-		if len(rest) == 0 { // between two folds
+		if len(resume) == 0 { // between two folds
 			resume = nil
 		}
 	}
-	c, err := r.counted(ctx)
+	held, err := r.drawAll(ctx)
 	if err != nil {
 		return nil, err
 	}
 	for fold := first; ; fold++ {
-		f := &runner{in: r.in, red: r.red, job: r.job, start: r.start, fold: fold, folds: folds + 1, done: done}
+		f := &runner{in: r.in, red: r.red, job: r.job, start: r.start, fold: fold, folds: folds + 1, head: foldsHead(fold, done)}
 		f.in.Resume, resume = resume, nil
 		holdout := &holdout.Holdout{}
 		if fold <= folds {
-			holdout = r.holdouts(c)[fold-1]
+			holdout = held[fold-1]
 		}
 		since := r.in.Now()
 		res, err := f.run(ctx, holdout)
@@ -65,22 +64,27 @@ func (r *runner) validate(ctx context.Context) (*Result, error) {
 			return res, nil
 		}
 		if res.Held == 0 {
-			return nil, pgerr.New(pgerr.InvalidParameterValue, "a fold of the cross-validation has no rows").At(r.job.Options.Pos("cross_validation")).
-				WithHint("Ask for fewer folds.")
+			return nil, r.errEmptyFold()
 		}
 		done = append(done, Fold{res.Rows, res.Held, res.Iterations, r.in.Now().Sub(since).Seconds(), res.Metrics})
-		if r.in.Save == nil || r.job.Options.Int("checkpoint_every", 10) == 0 {
-			continue
-		}
-		next := &runner{fold: fold + 1, done: done}
-		if err := r.in.Save.Save(ctx, 0, func(w io.Writer) error {
-			e := canon.To(w)
-			next.encodeFolds(e)
-			return e.Flush()
-		}); err != nil {
+		if err := r.saveHead(ctx, 0, foldsHead(fold+1, done)); err != nil {
 			return nil, err
 		}
 	}
+}
+
+// mayDivide returns an error where there are fewer rows than folds.
+func (r *runner) mayDivide() error {
+	if n := r.job.Folds(); r.in.Rows < int64(n) {
+		return pgerr.New(pgerr.InvalidParameterValue, "a cross-validation of %d folds needs as many rows: the training query gives %d", n, r.in.Rows).
+			At(r.job.Options.Pos("cross_validation"))
+	}
+	return nil
+}
+
+func (r *runner) errEmptyFold() error {
+	return pgerr.New(pgerr.InvalidParameterValue, "a fold of the cross-validation has no rows").At(r.job.Options.Pos("cross_validation")).
+		WithHint("Ask for fewer folds.")
 }
 
 // summary returns the mean of each metric over the folds that have it, and its standard
@@ -105,31 +109,52 @@ func summary(folds []Fold) (out []family.Metric) {
 	return out
 }
 
-// encodeFolds writes the current fold and the metrics of the earlier ones.
-func (r *runner) encodeFolds(e *canon.E) {
-	e.Int(r.fold)
-	e.U32(uint32(len(r.done)))
-	for _, f := range r.done {
-		e.I64(f.Rows)
-		e.I64(f.Held)
-		e.Int(f.Iterations)
-		e.F64(f.Seconds)
-		e.U32(uint32(len(f.Metrics)))
-		for _, m := range f.Metrics {
-			e.Str(m.Name)
-			e.F64(m.Value)
+// saveHead saves a checkpoint between two trainings of the job.
+func (r *runner) saveHead(ctx context.Context, iteration int, head func(*canon.E)) error {
+	if r.in.Save == nil || r.job.Options.Int("checkpoint_every", 10) == 0 {
+		return nil
+	}
+	return r.in.Save.Save(ctx, iteration, func(w io.Writer) error {
+		e := canon.To(w)
+		head(e)
+		return e.Flush()
+	})
+}
+
+// foldsHead writes the current fold and the metrics of the earlier ones.
+func foldsHead(fold int, done []Fold) func(*canon.E) {
+	return func(e *canon.E) {
+		e.Int(fold)
+		e.U32(uint32(len(done)))
+		for _, f := range done {
+			e.I64(f.Rows)
+			e.I64(f.Held)
+			e.Int(f.Iterations)
+			e.F64(f.Seconds)
+			encodeMetrics(e, f.Metrics)
 		}
 	}
+}
+
+func encodeMetrics(e *canon.E, list []family.Metric) {
+	e.U32(uint32(len(list)))
+	for _, m := range list {
+		e.Str(m.Name)
+		e.F64(m.Value)
+	}
+}
+
+func decodeMetrics(d *canon.D) (list []family.Metric) {
+	for range d.Count(12) {
+		list = append(list, family.Metric{Name: d.Str(), Value: d.F64()})
+	}
+	return list
 }
 
 func decodeFolds(d *canon.D) (fold int, done []Fold) {
 	fold = d.Int()
 	for range d.Count(36) {
-		f := Fold{Rows: d.I64(), Held: d.I64(), Iterations: d.Int(), Seconds: d.F64()}
-		for range d.Count(12) {
-			f.Metrics = append(f.Metrics, family.Metric{Name: d.Str(), Value: d.F64()})
-		}
-		done = append(done, f)
+		done = append(done, Fold{d.I64(), d.I64(), d.Int(), d.F64(), decodeMetrics(d)})
 	}
 	return fold, done
 }

@@ -77,11 +77,11 @@ func TestFromRanges(t *testing.T) {
 			l, n := newLocal(t, job, c.tb, setup{workers: 2, threads: 2, records: records, shuffle: 3})
 			run := &runner{in: Input{Job: job, Rows: n, SliceElements: 1 << 20}, red: l, job: job}
 			step := func() error {
-				holdout, err := run.draw(ctx)
+				holdout, err := run.drawAll(ctx)
 				if err != nil {
 					return err
 				}
-				if err := run.fit(ctx, holdout); err != nil {
+				if err := run.fit(ctx, holdout[0]); err != nil {
 					return err
 				}
 				if err := run.encodeRows(ctx); err != nil {

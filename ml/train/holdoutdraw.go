@@ -11,17 +11,17 @@ import (
 	"github.com/tributarydb/tributary/ml/rows"
 )
 
-// draw chooses the rows to hold out, by how often rows occur.
-func (r *runner) draw(ctx context.Context) (*holdout.Holdout, error) {
+// drawAll chooses the rows to hold out, by how often rows occur, for each training.
+func (r *runner) drawAll(ctx context.Context) ([]*holdout.Holdout, error) {
 	share := r.job.holdout(r.in.Rows)
-	if share == 0 || !r.job.counts() {
-		return &holdout.Holdout{Share: share}, nil
+	if !r.job.counts() || share == 0 && r.job.Folds() == 0 {
+		return []*holdout.Holdout{{Share: share}}, nil
 	}
 	c, err := r.counted(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return r.holdouts(c)[0], nil
+	return r.holdouts(c), nil
 }
 
 // counted returns how often rows occur.

@@ -96,12 +96,36 @@ type Job struct {
 	targets []string    // all of them where there are several, else nil
 	spec    feature.Spec
 	windows *record.Windows // of a family that learns from windows
+	search  *Search         // of a statement that searches, where it is driven
 }
 
 // NewJob checks a statement's parts against the query's columns. algorithm is
 // the name after USING, or "" where it is among the options; predict is what
 // PREDICT names, or nil.
 func NewJob(algorithm string, predict []string, args []family.Arg, transforms []feature.Transform, cols []record.Column) (*Job, error) {
+	if slices.ContainsFunc(args, searched) {
+		return newSearch(algorithm, predict, args, transforms, cols)
+	}
+	j, err := newJob(algorithm, predict, args, transforms, cols)
+	if err != nil {
+		return nil, err
+	}
+	return j, searchesNot(j)
+}
+
+// searchesNot returns an error for options of a search, of which there is none.
+func searchesNot(j *Job) error {
+	for _, name := range []string{"num_trials", "hparam_tuning_algorithm", "hparam_tuning_objective", "max_parallel_trials", "keep_trials"} {
+		if j.Options.Given(name) {
+			return pgerr.New(pgerr.InvalidParameterValue, "option %q is for a search, and the statement searches nothing", name).At(j.Options.Pos(name)).
+				WithHint("Give an option hparam_range(from, to) or hparam_candidates([…]).")
+		}
+	}
+	return nil
+}
+
+// newJob is NewJob of a statement that does not search, or of one trial.
+func newJob(algorithm string, predict []string, args []family.Arg, transforms []feature.Transform, cols []record.Column) (*Job, error) {
 	f, task, err := findFamily(algorithm, args)
 	if err != nil {
 		return nil, err

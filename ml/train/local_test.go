@@ -47,6 +47,11 @@ func (l *Local) Reduce(ctx context.Context, t Task) (family.Message, error) {
 			return parts[s.To].Offer(ctx, s.Slice, s.Node, s.Data)
 		})
 		if err != nil {
+			ended, end := context.WithCancel(ctx)
+			end()
+			for _, begun := range parts[:i] {
+				_ = begun.Run(ended)
+			}
 			return nil, err
 		}
 		parts[i] = p

@@ -26,6 +26,7 @@ type Shipment struct {
 // Part is a worker's part in the reduction of one task.
 type Part struct {
 	w    *Worker
+	job  *Job // the worker's when the part was begun
 	body body
 	// whole means that there is one partial for all of the node's leaves; place is the
 	// node's place in the tree, -1 for none.
@@ -141,7 +142,7 @@ func (p *Part) merge(a, b family.Message) (family.Message, error) {
 	case b == nil:
 		return a, nil
 	}
-	return p.body.merge(p.w.job, a, b)
+	return p.body.merge(p.job, a, b)
 }
 
 // do has the task do work over the worker's rows.
@@ -169,15 +170,31 @@ func (p *Part) ofNode(get func(ctx context.Context) (family.Message, error)) {
 }
 
 // Begin prepares a task. out is called, from any goroutine, with what must be sent to
-// another worker, whose Part must be Offered it. Once every worker's Run and all these
+// another worker, whose Part must be Offered it. Run must be called. Once every worker's Run and all these
 // calls have returned, Result is available on the first worker.
-func (w *Worker) Begin(t Task, out func(context.Context, *Shipment) error) (*Part, error) {
+func (w *Worker) Begin(t Task, out func(context.Context, *Shipment) error) (p *Part, err error) {
+	w.turn.Lock()
+	defer w.turn.Unlock()
+	if t.Iter < w.iter { // of a task that has failed elsewhere: the job has gone on with another trial
+		return nil, errEnded()
+	}
+	w.iter = t.Iter
+	if t.body.kind() == kindTrial {
+		w.running.Wait()
+	}
+	if p, err = w.begin(t, out); err == nil {
+		w.running.Add(1)
+	}
+	return p, err
+}
+
+func (w *Worker) begin(t Task, out func(context.Context, *Shipment) error) (*Part, error) {
 	if t.body.kind() < kindFinish { // those from there on come before the leaves are assigned
 		if err := w.settle(); err != nil {
 			return nil, err
 		}
 	}
-	p := &Part{w: w, body: t.body, out: out}
+	p := &Part{w: w, job: w.job, body: t.body, out: out}
 	if w.last != nil { // its sum has been used, and nothing else of it is needed
 		w.last.release(math.MaxInt64)
 		family.Free(w.last.cut)
@@ -249,7 +266,7 @@ func (p *Part) OfferBytes(ctx context.Context, i int, n reduce.Node, b []byte) e
 		}
 		return err
 	})
-	m := p.body.decode(p.w.job, d)
+	m := p.body.decode(p.job, d)
 	if err := d.Done("a training partial"); err != nil {
 		return err
 	}
@@ -331,6 +348,7 @@ func (p *Part) done(ctx context.Context, it *item, m family.Message) error {
 // one of the first leaf is returned, so that a statement fails the same way each
 // time.
 func (p *Part) Run(ctx context.Context) error {
+	defer p.w.running.Done()
 	if p.node != nil {
 		var m family.Message
 		err := op.Guard("training", func() (err error) {

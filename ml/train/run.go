@@ -27,29 +27,24 @@ func Run(ctx context.Context, in Input, red Reducer) (*Result, error) {
 	}
 	r := &runner{in: in, red: red, job: in.Job, start: in.Now()}
 	switch {
+	case in.Job.search != nil:
+		return r.search(ctx)
 	case in.Over != nil:
 		r.in.Rows = in.Over.query
 		return r.run(ctx, nil)
 	case in.Job.Folds() > 0:
 		return r.validate(ctx)
 	}
-	holdout, err := r.draw(ctx)
+	held, err := r.drawAll(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return r.run(ctx, holdout)
+	return r.run(ctx, held[0])
 }
 
 // run trains on the rows that are not held out.
 func (r *runner) run(ctx context.Context, holdout *holdout.Holdout) (*Result, error) {
-	if err := r.fit(ctx, holdout); err != nil {
-		return nil, err
-	}
-	if err := r.encodeRows(ctx); err != nil {
-		return nil, err
-	}
-	var err error
-	if r.by, err = r.targetWeights(ctx); err != nil {
+	if err := r.prepare(ctx, holdout); err != nil {
 		return nil, err
 	}
 	if err := r.begin(); err != nil {
@@ -59,6 +54,18 @@ func (r *runner) run(ctx context.Context, holdout *holdout.Holdout) (*Result, er
 		return nil, err
 	}
 	return r.finish(ctx)
+}
+
+// prepare makes blocks of the rows.
+func (r *runner) prepare(ctx context.Context, holdout *holdout.Holdout) (err error) {
+	if err := r.fit(ctx, holdout); err != nil {
+		return err
+	}
+	if err := r.encodeRows(ctx); err != nil {
+		return err
+	}
+	r.by, err = r.targetWeights(ctx)
+	return err
 }
 
 func (r *runner) fit(ctx context.Context, holdout *holdout.Holdout) error {
@@ -84,6 +91,11 @@ func (r *runner) fit(ctx context.Context, holdout *holdout.Holdout) error {
 		return pgerr.New(pgerr.InvalidParameterValue, "no feature column of the training query varies: there is nothing to learn from").
 			WithHint("Add columns in which the rows differ, or more rows.")
 	}
+	return r.identify()
+}
+
+// identify computes what a checkpoint is recognised by.
+func (r *runner) identify() error {
 	h := sha256.New()
 	e := canon.To(h)
 	e.Bytes(r.job.Encode())
@@ -185,36 +197,47 @@ func (r *runner) begin() (err error) {
 // checkpoint writes the bytes from which restore continues.
 func (r *runner) checkpoint(w io.Writer) error {
 	e := canon.To(w)
-	if r.folds > 0 {
-		r.encodeFolds(e)
+	if r.head != nil {
+		r.head(e)
 	}
-	e.B = append(e.B, r.plan[:]...)
-	e.U32(uint32(len(r.hist)))
-	for _, it := range r.hist {
-		e.Int(it.Number)
-		e.F64(it.TrainLoss)
-		e.F64(it.ValidationLoss)
-		e.F64(it.Seconds)
-	}
-	e.U32(0) // formerly the state's length; now all of the rest is the state
-	if err := r.driver.Encode(e); err != nil {
+	if err := r.encodeState(e); err != nil {
 		return err
 	}
 	return e.Flush()
 }
 
+// encodeState writes what restore reads.
+func (r *runner) encodeState(e *canon.E) error {
+	e.B = append(e.B, r.plan[:]...)
+	encodeHistory(e, r.hist)
+	e.U32(0) // formerly the state's length; now all of the rest is the state
+	return r.driver.Encode(e)
+}
+
+func encodeHistory(e *canon.E, list []Iteration) {
+	e.U32(uint32(len(list)))
+	for _, it := range list {
+		e.Int(it.Number)
+		e.F64(it.TrainLoss)
+		e.F64(it.ValidationLoss)
+		e.F64(it.Seconds)
+	}
+}
+
+func decodeHistory(d *canon.D) (list []Iteration) {
+	for range d.Count(32) {
+		list = append(list, Iteration{d.Int(), d.F64(), d.F64(), d.F64()})
+	}
+	return list
+}
+
 func (r *runner) restore(b []byte) error {
 	d := canon.Read(b)
-	if r.folds > 0 {
-		decodeFolds(d)
-	}
 	var plan [32]byte
 	for i := range plan {
 		plan[i] = d.U8()
 	}
-	for range d.Count(32) {
-		r.hist = append(r.hist, Iteration{d.Int(), d.F64(), d.F64(), d.F64()})
-	}
+	r.hist = decodeHistory(d)
 	d.U32()
 	if !d.OK() {
 		return d.Done("a training checkpoint")
@@ -231,14 +254,15 @@ func (r *runner) restore(b []byte) error {
 // middle of an iteration too. When one is made does not change the model.
 const saveAfter = 10 * time.Second
 
-// iterate asks and tells the driver until it is done.
+// iterate asks and tells the driver until it is done, or has made as many iterations as
+// the runner's most.
 func (r *runner) iterate(ctx context.Context) error {
 	r.phase("iterate")
 	since := r.in.Now()
 	saved := since
 	st := r.driver.State()
 	every := r.job.Options.Int("checkpoint_every", 10)
-	for !st.Done {
+	for !st.Done && (r.most == 0 || st.Iteration < r.most) {
 		if err := r.step(ctx); err != nil {
 			return err
 		}
@@ -250,7 +274,7 @@ func (r *runner) iterate(ctx context.Context) error {
 			it := Iteration{Number: st.Iteration, TrainLoss: st.TrainLoss, ValidationLoss: st.ValidationLoss, Seconds: now.Sub(since).Seconds()}
 			since = now
 			r.hist = append(r.hist, it)
-			if r.in.Progress != nil && r.fold == r.folds { // only the final model's history is reported
+			if r.in.Progress != nil && r.fold == r.folds && r.trial == "" { // only the final model's history is reported
 				r.in.Progress(Event{Phase: "iterate", Iteration: &it})
 			}
 			due = due || every > 0 && st.Iteration%every == 0
@@ -308,25 +332,41 @@ func (r *runner) cuts(ctx context.Context, t *evaluateTask) error {
 
 func (r *runner) finish(ctx context.Context) (*Result, error) {
 	r.phase("evaluate")
-	st := r.driver.State()
-	p, err := r.driver.Predictor()
+	p, metrics, err := r.measure(ctx)
 	if err != nil {
 		return nil, err
 	}
-	m := &model.Model{Algorithm: r.job.Family.Info().Name, Task: r.job.Plan.Task, Outputs: r.job.Plan.Outputs, Windows: r.job.modelWindows(), Targets: r.job.targets, Fitted: r.learns, Predictor: p}
-	res := &Result{Model: m, Rows: r.Rows, Held: r.Held, Iterations: st.Iteration, Evals: st.Evals, TrainLoss: st.TrainLoss,
-		Metrics: st.Metrics, History: r.hist, Stopped: st.Stopped, Converged: st.Converged, Warnings: r.warnings(r.stats, p), Encoded: r.leave()}
-	if r.job.Plan.Target != family.NoTarget && r.job.Plan.Task != family.TimeToEvent { // without a target the driver measures
-		if res.Metrics, err = r.evaluate(ctx, p); err != nil {
-			return nil, err
-		}
-		res.Metrics = append(res.Metrics, st.Metrics...)
-	}
+	res := r.result(p, metrics)
 	if res.Usage, err = r.usage(ctx); err != nil {
 		return nil, err
 	}
 	res.Elapsed = r.in.Now().Sub(r.start)
 	return res, nil
+}
+
+// measure returns what was learnt so far, and its metrics.
+func (r *runner) measure(ctx context.Context) (family.Predictor, []family.Metric, error) {
+	p, err := r.driver.Predictor()
+	if err != nil {
+		return nil, nil, err
+	}
+	metrics := r.driver.State().Metrics
+	if measuredTarget(r.job.Plan) != family.NoTarget { // else the driver measures
+		ms, err := r.evaluate(ctx, p)
+		if err != nil {
+			return nil, nil, err
+		}
+		metrics = append(ms, metrics...)
+	}
+	return p, metrics, nil
+}
+
+// result returns the trained model, without what it has used.
+func (r *runner) result(p family.Predictor, metrics []family.Metric) *Result {
+	st := r.driver.State()
+	m := &model.Model{Algorithm: r.job.Family.Info().Name, Task: r.job.Plan.Task, Outputs: r.job.Plan.Outputs, Windows: r.job.modelWindows(), Targets: r.job.targets, Fitted: r.learns, Predictor: p}
+	return &Result{Model: m, Rows: r.Rows, Held: r.Held, Iterations: st.Iteration, Evals: st.Evals, TrainLoss: st.TrainLoss,
+		Metrics: metrics, History: r.hist, Stopped: st.Stopped, Converged: st.Converged, Warnings: r.warnings(r.stats, p), Encoded: r.leave()}
 }
 
 // evaluate evaluates the predictor, target by target, with the targets' names where

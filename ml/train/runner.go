@@ -8,6 +8,7 @@ import (
 
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/ml/block"
+	"github.com/tributarydb/tributary/ml/canon"
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/feature"
 	"github.com/tributarydb/tributary/ml/holdout"
@@ -43,6 +44,15 @@ type Iteration struct {
 type Event struct {
 	Phase     string // "fit", "encode", "iterate", "evaluate"
 	Iteration *Iteration
+	Trial     *Trial // as it is now
+}
+
+// Group is the workers that hold the rows of trials, and how to reach them.
+type Group struct {
+	Reducer
+	Rows   int64                           // of the query
+	Rescan func(ctx context.Context) error // see Input
+	Close  func()
 }
 
 // Input is the input of Run, besides the reducer.
@@ -59,7 +69,13 @@ type Input struct {
 	Start  *model.Model // the model to continue from, or nil
 	// Given are the rows of the relation that the plan names, the features in their
 	// order; a training that is resumed needs none.
-	Given    []*batch.Batch
+	Given []*batch.Batch
+	// Open reads the query for another job of the same rows, whose trials want them encoded
+	// in another way; nil where the job has no search.
+	Open func(ctx context.Context, job *Job) (*Group, error)
+	// Hold charges bytes that a search keeps of its trials, or releases them if negative; may
+	// be nil.
+	Hold     func(bytes int64) error
 	Save     Checkpointer // may be nil
 	Progress func(Event)  // may be nil; called by Run's goroutine
 	Now      func() time.Time
@@ -83,6 +99,9 @@ type Result struct {
 	Usage      []Usage // by worker
 	Elapsed    time.Duration
 	Folds      []Fold   // of a cross-validation
+	Trials     []Trial  // of a search, by number
+	Objective  string   // of a search
+	Best       int      // the number of its best trial
 	Encoded    *Encoded // what is known of the rows, for a later training
 }
 
@@ -104,12 +123,17 @@ type runner struct {
 	driver      family.Driver
 	hist        []Iteration
 	plan        [32]byte
-	fold, folds int    // the current fold of a cross-validation, from 1; folds is one more, for the final model
-	done        []Fold // earlier folds
+	fold, folds int            // the current fold of a cross-validation, from 1; folds is one more, for the final model
+	trial       string         // its name, of a search
+	most        int            // iterations to make now, 0 for all
+	head        func(*canon.E) // writes what a checkpoint begins with, besides the driver's state
 }
 
 func (r *runner) phase(p string) {
 	if r.in.Progress != nil {
+		if r.trial != "" {
+			p = r.trial + ", " + p
+		}
 		if r.fold < r.folds {
 			p = fmt.Sprintf("%s, fold %d of %d", p, r.fold, r.folds-1)
 		}

@@ -44,6 +44,16 @@ func (k *scores) keep(rows family.Rows, s *family.Scores) {
 	k.by[blockOf(rows)] = s
 }
 
+// drop drops what is kept.
+func (k *scores) drop() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, s := range k.by {
+		k.blocks.Unreserve(scoresBytes(s))
+	}
+	k.by = nil
+}
+
 // scoresBytes returns the size of scores of classes; two classes may have a single
 // array.
 func scoresBytes(s *family.Scores) (n int64) {

@@ -14,8 +14,8 @@ type Task struct {
 }
 
 // body is the content of a task: a *copiesTask, *fitTask, *encodeTask, *stepTask,
-// *evaluateTask, *cutsTask, *usageTask, *weightTask, *recountTask or *rescanTask, or one of
-// those of a Distribution.
+// *evaluateTask, *cutsTask, *usageTask, *weightTask, *recountTask, *rescanTask or *trialTask, or
+// one of those of a Distribution.
 type body interface {
 	family.Message
 	kind() uint8
@@ -42,6 +42,7 @@ const (
 	kindSend     = 12
 	kindFrequent = 13
 	kindShare    = 14
+	kindTrial    = 15
 )
 
 // Append appends the bytes that Worker.DecodeTask reads.

@@ -1,6 +1,7 @@
 package train
 
 import (
+	"bytes"
 	"slices"
 
 	"github.com/tributarydb/tributary/exec/metric"
@@ -37,6 +38,12 @@ func (w *Worker) DecodeTask(b []byte) (Task, error) {
 		t.body = &frequentTask{d.I64()}
 	case kindShare:
 		t.body = &shareTask{*decodeSend(d), decodeFrequent(d)}
+	case kindTrial:
+		j, err := DecodeJob(bytes.Clone(d.Bytes()))
+		if err != nil {
+			return t, err
+		}
+		t.body = &trialTask{j}
 	case kindStep:
 		t.body = decodeStep(w.job, d)
 	case kindEvaluate, kindCuts:

@@ -1,6 +1,7 @@
 package train
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"sync"
@@ -51,10 +52,13 @@ type Worker struct {
 	scores  scores
 	fold    int // of the rows, the blocks and the family's worker
 	fitted  *feature.Fitted
-	family  family.Worker // made by the first step
-	last    *Part         // the last one begun
-	taken   bool          // the blocks are of an earlier training: see Take
-	earlier int64         // bytes of theirs
+	family  family.Worker  // made by the first step
+	last    *Part          // the last one begun
+	turn    sync.Mutex     // of Begin
+	iter    int            // of the last task
+	running sync.WaitGroup // parts that were begun and have not run to their end
+	taken   bool           // the blocks are of an earlier training: see Take
+	earlier int64          // bytes of theirs
 
 	// for Usage
 	read    atomic.Int64
@@ -105,6 +109,23 @@ func (w *Worker) nextFold(fold int) error {
 	w.renew()
 	w.fold, w.fitted, w.family = fold, nil, nil
 	return nil
+}
+
+// nextTrial has the worker go on with another trial over the blocks that it has: what
+// the last one's family has derived from them is dropped.
+func (w *Worker) nextTrial(job *Job) error {
+	if !bytes.Equal(job.Encoding(), w.job.Encoding()) {
+		return pgerr.Internal("a trial wants rows that are encoded in another way")
+	}
+	if w.family != nil {
+		w.family.Close()
+		w.family = nil
+	}
+	w.scores.drop()
+	err := w.state.Close()
+	w.renew()
+	w.job = job
+	return err
 }
 
 // Job returns the worker's job.

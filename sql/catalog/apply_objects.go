@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"time"
@@ -304,6 +305,17 @@ func (c *JobProgress) apply(e *edit) error {
 	}
 	if len(c.Merges) > 0 {
 		j.Merges = c.Merges
+	}
+	if len(c.Trials) > 0 {
+		j.Trials = slices.Clone(j.Trials)
+	}
+	for _, t := range c.Trials {
+		at, known := slices.BinarySearchFunc(j.Trials, t.Number, func(x ModelTrial, n int) int { return cmp.Compare(x.Number, n) })
+		if known {
+			j.Trials[at] = t
+		} else {
+			j.Trials = slices.Insert(j.Trials, at, t)
+		}
 	}
 	if c.Checkpoint != nil || !c.CheckpointFile.IsZero() {
 		j.Checkpoint, j.CheckpointFile, j.CheckpointNodes, j.CheckpointSHA, j.CheckpointBytes = c.Checkpoint, c.CheckpointFile, c.CheckpointNodes, c.CheckpointSHA, c.CheckpointBytes

@@ -102,7 +102,8 @@ type (
 		CheckpointNodes []uint64
 		CheckpointSHA   [32]byte
 		CheckpointBytes int64
-		Merges          []JobMerge // once; empty for no change
+		Merges          []JobMerge   // once; empty for no change
+		Trials          []ModelTrial // that have changed, which replace those with their numbers
 	}
 	// CancelJob asks a job to stop; harmless if it is gone.
 	CancelJob struct{ OID types.OID }

@@ -66,6 +66,31 @@ type ModelVersion struct {
 	// Groups says that there is a model for each value of a key; nil for a single model. Metrics and losses are
 	// means over groups then, weighted by their rows.
 	Groups *ModelGroups
+	// Search is the search of which this is the best trial; nil for none.
+	Search *ModelSearch
+}
+
+// ModelSearch is a search of settings.
+type ModelSearch struct {
+	Algorithm string
+	Objective string // the metric by which a trial is the best
+	Best      int    // its number
+	Trials    []ModelTrial
+}
+
+// ModelTrial is a trial of a search. While the search runs it is what is known so far.
+type ModelTrial struct {
+	Number     int
+	Args       []NamedText // the options that are searched
+	State      string
+	Objective  float64 // NaN where there is none
+	Folds      []float64
+	Metrics    []NamedValue
+	Rung       int
+	Iterations int
+	Seconds    float64
+	ErrorCode  string
+	Error      string
 }
 
 // ModelGroups are the models of the groups of a training, one object of the catalog.
@@ -336,6 +361,7 @@ type Job struct {
 	Marks []JobMark
 	// Merges is the tree in which the sums of the nodes' rows are merged, from its root on.
 	Merges []JobMerge
+	Trials []ModelTrial // of a search, by number, as far as they have begun
 }
 
 // JobMerge is a place in the tree of a job's reductions: place Index of level Level, counted from the nodes' own sums

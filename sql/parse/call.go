@@ -347,11 +347,39 @@ func (a *callArgs) optionValue(arg, name string, value json.RawMessage) string {
 		}
 		return "ARRAY[" + strings.Join(out, ", ") + "]"
 	case '{':
+		if d := a.dimension(arg, name, value); d != "" {
+			return d
+		}
 		return lex.QuoteLiteral(string(value))
 	case 'n':
 		a.fail(arg, "has no value for %q", name)
 	}
 	return string(value)
+}
+
+// dimension writes what a search chooses an option from: {"range": [0.01, 0.3], "log": true}
+// or {"candidates": [4, 6, 8]}; "" for another object.
+func (a *callArgs) dimension(arg, name string, value json.RawMessage) string {
+	var d struct {
+		Range, Candidates []json.RawMessage
+		Log               bool
+	}
+	r := json.NewDecoder(bytes.NewReader(value))
+	r.DisallowUnknownFields()
+	if err := r.Decode(&d); err != nil || (d.Range == nil) == (d.Candidates == nil) || d.Candidates != nil && d.Log {
+		return ""
+	}
+	list := make([]string, 0, 3)
+	for _, v := range append(d.Range, d.Candidates...) {
+		list = append(list, a.optionValue(arg, name, v))
+	}
+	if d.Candidates != nil {
+		return "hparam_candidates(ARRAY[" + strings.Join(list, ", ") + "])"
+	}
+	if d.Log {
+		list = append(list, "log => true")
+	}
+	return "hparam_range(" + strings.Join(list, ", ") + ")"
 }
 
 // statement writes the statement that the call stands for.

@@ -1,0 +1,513 @@
+package train
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/tributarydb/tributary/ml/canon"
+	"github.com/tributarydb/tributary/ml/holdout"
+	"github.com/tributarydb/tributary/ml/search"
+	"github.com/tributarydb/tributary/sql/pgerr"
+)
+
+// searcher runs the trials of a search, one after the other: each has all threads of all
+// nodes. Trials that want their rows encoded in the same way are of one group of
+// workers, which read, fit and encode the rows once (with folds once for each of them).
+//
+//	batch ──▶ by encoding ──▶ by fold ──▶ trial after trial over the same blocks
+type searcher struct {
+	*runner
+	spec   *Search
+	alg    search.Search
+	trials []*trial // by number
+	groups []*group // the last used one last
+	aim    *aim
+
+	best     *Result // of trials without folds; with the loss of trial bestOf
+	bestOf   int
+	bestLoss float64
+
+	// what a checkpoint had: the run that it was in the middle of
+	resumeOf, resumeFold int
+	usages               []Usage // of groups that are closed
+}
+
+// group is workers with their rows, and blocks of them.
+type group struct {
+	*Group
+	key   string
+	base  bool               // the workers of Input
+	rows  *runner            // what is known of the blocks; nil before there are any
+	fold  int                // of the blocks
+	draws []*holdout.Holdout // what is held out, by fold
+}
+
+// mostGroups is how many encodings workers hold at a time, besides the first.
+const mostGroups = 3
+
+// search trains the trials and returns the best one's model.
+func (r *runner) search(ctx context.Context) (*Result, error) {
+	if r.in.Over != nil {
+		r.in.Rows = r.in.Over.query
+	}
+	if err := r.mayDivide(); err != nil {
+		return nil, err
+	}
+	s := &searcher{runner: r, spec: r.job.search, alg: search.New(r.job.search.config), aim: r.job.search.aim}
+	s.groups = []*group{{Group: &Group{Reducer: r.red, Rows: r.in.Rows, Rescan: r.in.Rescan}, key: string(r.job.Encoding()), base: true}}
+	defer func() {
+		for _, g := range s.groups {
+			if !g.base {
+				g.Close()
+			}
+		}
+	}()
+	if r.in.Resume != nil {
+		if err := s.restore(); err != nil {
+			return nil, err
+		}
+	}
+	var last []search.Trial
+	for batch := s.alg.Next(); len(batch) > 0; batch = s.alg.Next() {
+		s.admit(last, batch)
+		if err := s.run(ctx, batch); err != nil {
+			return nil, err
+		}
+		losses := make([]float64, len(batch))
+		for i, t := range batch {
+			losses[i] = s.trials[t.Number-1].settle(t.Rung, t.Share)
+			s.told(s.trials[t.Number-1])
+		}
+		s.alg.Tell(losses)
+		last = batch
+	}
+	s.admit(last, nil)
+	return s.finish(ctx)
+}
+
+// told reports a trial as it is now.
+func (s *searcher) told(t *trial) {
+	if s.in.Progress != nil {
+		now := t.Trial
+		s.in.Progress(Event{Trial: &now})
+	}
+}
+
+// admit makes the trials of a batch, and stops those of the last that are not in it.
+func (s *searcher) admit(last, batch []search.Trial) {
+	for _, l := range last {
+		t := s.trials[l.Number-1]
+		if t.State == TrialRunning && !slices.ContainsFunc(batch, func(b search.Trial) bool { return b.Number == l.Number }) {
+			t.State = TrialStopped
+			for i := range t.runs {
+				_ = s.hold(-int64(len(t.runs[i].paused))) // a release does not fail
+				t.runs[i].paused = nil
+			}
+			s.told(t)
+		}
+	}
+	for _, b := range batch {
+		for len(s.trials) < b.Number {
+			s.trials = append(s.trials, &trial{})
+		}
+		t := s.trials[b.Number-1]
+		if t.Number > 0 {
+			continue // of an earlier rung
+		}
+		t.Number, t.Args, t.State, t.Objective = b.Number, s.spec.texts(b.Point), TrialRunning, math.NaN()
+		if t.runs == nil {
+			t.runs = make([]trialRun, max(s.job.Folds(), 1))
+		}
+		var err error
+		if t.Code != "" { // before the checkpoint
+			t.fail(pgerr.New(pgerr.Code(t.Code), "%s", t.Error))
+		} else if t.job, err = s.spec.job(b.Point); err != nil {
+			t.fail(err)
+			s.told(t)
+		}
+	}
+}
+
+// run trains the trials of a batch, as far as they are not known.
+func (s *searcher) run(ctx context.Context, batch []search.Trial) error {
+	var keys []string
+	by := map[string][]search.Trial{}
+	for _, b := range batch {
+		if t := s.trials[b.Number-1]; t.err == nil {
+			key := string(t.job.Encoding())
+			if by[key] == nil {
+				keys = append(keys, key)
+			}
+			by[key] = append(by[key], b)
+		}
+	}
+	for _, key := range keys {
+		for _, fold := range s.foldsFrom(key) {
+			for _, b := range by[key] {
+				t := s.trials[b.Number-1]
+				if t.err != nil || t.runs[fold].rungs > b.Rung {
+					continue
+				}
+				if r := &t.runs[fold]; r.done { // it came to its end in an earlier rung
+					r.rungs = b.Rung + 1
+					continue
+				}
+				g, err := s.encoded(ctx, t.job, key, fold)
+				if err == nil {
+					err = s.train(ctx, g, t, fold, b)
+				}
+				switch {
+				case err == nil:
+					t.settle(b.Rung, b.Share)
+				case ofTrial(err):
+					t.fail(err)
+				default:
+					return err
+				}
+				s.told(t)
+				if err := s.saveHead(ctx, b.Number, s.head(0, 0)); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// foldsFrom returns the folds, first the one of which the workers have blocks.
+func (s *searcher) foldsFrom(key string) (out []int) {
+	folds, first := max(s.job.Folds(), 1), 0
+	for _, g := range s.groups {
+		if g.key == key && g.rows != nil {
+			first = g.fold
+		}
+	}
+	for i := range folds {
+		out = append(out, (first+i)%folds)
+	}
+	return out
+}
+
+// encoded returns the workers that have blocks of a fold as a job wants them.
+func (s *searcher) encoded(ctx context.Context, job *Job, key string, fold int) (*group, error) {
+	g, err := s.group(ctx, job, key)
+	if err != nil || g.rows != nil && g.fold == fold {
+		return g, err
+	}
+	folds := s.job.Folds()
+	in := s.in
+	in.Rows, in.Rescan, in.Resume = g.Rows, g.Rescan, nil
+	if !g.base {
+		in.Over = nil
+	}
+	r := &runner{in: in, red: g.Reducer, job: job, start: s.start}
+	if folds > 0 {
+		r.fold, r.folds = fold+1, folds+1
+	}
+	if in.Over == nil && g.draws == nil {
+		if g.draws, err = r.drawAll(ctx); err != nil {
+			return nil, err
+		}
+	}
+	held := &holdout.Holdout{} // of the last model nothing
+	if fold < len(g.draws) {
+		held = g.draws[fold]
+	}
+	g.rows = nil
+	if err := r.prepare(ctx, held); err != nil {
+		return nil, err
+	}
+	if fold < folds && r.Held == 0 {
+		return nil, s.errEmptyFold()
+	}
+	g.rows, g.fold = r, fold
+	return g, nil
+}
+
+// group returns the workers for an encoding, and has others read the rows if there are none.
+func (s *searcher) group(ctx context.Context, job *Job, key string) (*group, error) {
+	at := slices.IndexFunc(s.groups, func(g *group) bool { return g.key == key })
+	if at >= 0 {
+		g := s.groups[at]
+		s.groups = append(slices.Delete(s.groups, at, at+1), g)
+		return g, nil
+	}
+	if s.in.Open == nil {
+		return nil, pgerr.Internal("a search cannot read its rows again")
+	}
+	if len(s.groups) > mostGroups {
+		at := slices.IndexFunc(s.groups, func(g *group) bool { return !g.base })
+		if err := s.close(ctx, s.groups[at]); err != nil {
+			return nil, err
+		}
+		s.groups = slices.Delete(s.groups, at, at+1)
+	}
+	opened, err := s.in.Open(ctx, job)
+	if err != nil {
+		return nil, pgerr.Wrap(pgerr.CodeOf(err), err, "a search could not read its rows again")
+	}
+	g := &group{Group: opened, key: key}
+	s.groups = append(s.groups, g)
+	return g, nil
+}
+
+// close ends a group, and notes what it has used.
+func (s *searcher) close(ctx context.Context, g *group) error {
+	u, err := (&runner{red: g.Reducer}).usage(ctx)
+	if err != nil {
+		return err
+	}
+	g.Close()
+	s.used(u)
+	return nil
+}
+
+// used adds what workers have used.
+func (s *searcher) used(list []Usage) {
+	for _, u := range list {
+		at, ok := slices.BinarySearchFunc(s.usages, u, func(a, b Usage) int { return cmp.Compare(a.Worker, b.Worker) })
+		if !ok {
+			s.usages = slices.Insert(s.usages, at, u)
+			continue
+		}
+		x := &s.usages[at]
+		x.Read, x.Reads, x.Moved, x.Block = x.Read+u.Read, x.Reads+u.Reads, x.Moved+u.Moved, x.Block+u.Block
+		x.Before, x.Written, x.Peak = x.Before+u.Before, x.Written+u.Written, max(x.Peak, u.Peak)
+	}
+}
+
+// ofRows returns a runner that trains a job over a group's blocks.
+func (s *searcher) ofRows(ctx context.Context, g *group, job *Job, name string) (*runner, error) {
+	if _, err := reduceTo[done](ctx, g.Reducer, &trialTask{job}); err != nil {
+		return nil, err
+	}
+	r := *g.rows
+	r.job, r.trial, r.driver, r.hist = job, name, nil, nil
+	return &r, r.identify()
+}
+
+// train trains a trial to the end of its rung.
+func (s *searcher) train(ctx context.Context, g *group, t *trial, fold int, b search.Trial) error {
+	since := s.in.Now()
+	r, err := s.ofRows(ctx, g, t.job, fmt.Sprintf("trial %d", b.Number))
+	if err != nil {
+		return err
+	}
+	run := &t.runs[fold]
+	r.head = s.head(b.Number, fold)
+	r.in.Resume = s.resumed(b.Number, fold)
+	if r.in.Resume == nil && run.rungs > 0 {
+		r.in.Resume = run.paused
+	}
+	if b.Share < 1 {
+		r.most = max(1, iterations(t.job.MaxIterations(), b.Share))
+	}
+	if err := r.begin(); err != nil {
+		return err
+	}
+	if err := r.iterate(ctx); err != nil {
+		return err
+	}
+	p, metrics, err := r.measure(ctx)
+	if err != nil {
+		return err
+	}
+	st := r.driver.State()
+	if s.aim == nil {
+		s.aim = defaultAim(t.job, len(r.learns.Aim(0).Keys), metrics, s.spec.config.Algorithm == search.Halving)
+	}
+	value, loss := s.aim.of(metrics, st)
+	if value != value {
+		return badObjective(s.job, "the objective %s was not measured", s.aim.name)
+	}
+	run.Fold = Fold{r.Rows, r.Held, st.Iteration, run.Seconds + s.in.Now().Sub(since).Seconds(), metrics}
+	if err := s.hold(-int64(len(run.paused))); err != nil {
+		return err
+	}
+	run.rungs, run.value, run.loss, run.done, run.paused = b.Rung+1, value, loss, st.Done, nil
+	if !st.Done {
+		var e canon.E
+		if err := r.encodeState(&e); err != nil {
+			return err
+		}
+		run.paused = e.B
+		return s.hold(int64(len(e.B)))
+	}
+	if s.job.Folds() == 0 && (s.best == nil || loss < s.bestLoss || loss == s.bestLoss && b.Number < s.bestOf) {
+		held := p.Bytes()
+		if s.best != nil {
+			held -= s.best.Model.Predictor.Bytes()
+		}
+		if err := s.hold(held); err != nil {
+			return err
+		}
+		s.best, s.bestOf, s.bestLoss = r.result(p, metrics), b.Number, loss
+	}
+	return nil
+}
+
+// hold charges what is kept of trials.
+func (s *searcher) hold(bytes int64) error {
+	if s.in.Hold == nil {
+		return nil
+	}
+	return s.in.Hold(bytes)
+}
+
+// resumed returns the checkpoint of a run that was interrupted, once.
+func (s *searcher) resumed(number, fold int) []byte {
+	if s.resumeOf != number || s.resumeFold != fold || s.in.Resume == nil {
+		return nil
+	}
+	state := s.in.Resume
+	s.in.Resume = nil
+	return state
+}
+
+// finish makes the result of the best trial; with folds it is trained once more, on all rows.
+func (s *searcher) finish(ctx context.Context) (*Result, error) {
+	if s.job.Folds() > 0 {
+		if err := s.last(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if s.best == nil {
+		return nil, s.errAllFailed()
+	}
+	res := s.best
+	for _, t := range s.trials {
+		res.Trials = append(res.Trials, t.Trial)
+	}
+	res.Best, res.Objective, res.Encoded = s.bestOf, s.aim.name, nil
+	for _, g := range s.groups {
+		u, err := (&runner{red: g.Reducer}).usage(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if s.used(u); g.base && g.rows != nil && g.fold == s.job.Folds() {
+			res.Encoded = g.rows.leave()
+		}
+	}
+	res.Usage, res.Elapsed = s.usages, s.in.Now().Sub(s.start)
+	return res, nil
+}
+
+// last trains the best trial's settings on all rows.
+func (s *searcher) last(ctx context.Context) error {
+	var best *trial
+	var least float64
+	for _, t := range s.trials {
+		if t.State != TrialSucceeded {
+			continue
+		}
+		if loss := t.settle(t.Rung, 1); best == nil || loss < least {
+			best, least = t, loss
+		}
+	}
+	if best == nil {
+		return nil
+	}
+	folds := s.job.Folds()
+	g, err := s.encoded(ctx, best.job, string(best.job.Encoding()), folds)
+	if err != nil {
+		return err
+	}
+	r, err := s.ofRows(ctx, g, best.job, "")
+	if err != nil {
+		return err
+	}
+	r.head, r.in.Resume = s.head(best.Number, folds), s.resumed(best.Number, folds)
+	if err := r.begin(); err != nil {
+		return err
+	}
+	if err := r.iterate(ctx); err != nil {
+		return err
+	}
+	p, err := r.driver.Predictor()
+	if err != nil {
+		return err
+	}
+	s.best, s.bestOf = r.result(p, best.Metrics), best.Number
+	return nil
+}
+
+// errAllFailed returns the error of a search without a model: the first trial's.
+func (s *searcher) errAllFailed() error {
+	for _, t := range s.trials {
+		if t.err != nil {
+			e := *pgerr.From(t.err)
+			return e.WithDetail("No trial of %d has a model; this is the error of trial %d.", len(s.trials), t.Number)
+		}
+	}
+	return pgerr.Internal("a search ended without a model")
+}
+
+// head writes what is known, before the state of the run in hand: of trial number without a
+// fold, or of none if it is 0.
+func (s *searcher) head(number, fold int) func(*canon.E) {
+	return func(e *canon.E) {
+		e.I64(s.in.Rows)
+		e.Int(number)
+		e.Int(fold)
+		name := ""
+		if s.aim != nil {
+			name = s.aim.name
+		}
+		e.Str(name)
+		encodeTrials(e, s.trials)
+		e.Bool(s.best != nil)
+		if s.best != nil {
+			e.Int(s.bestOf)
+			e.F64(s.bestLoss)
+			encodeResult(e, s.best)
+		}
+	}
+}
+
+// restore reads a checkpoint. Known trials get the rest from the algorithm, which is told
+// of them again.
+func (s *searcher) restore() error {
+	d := canon.Read(s.in.Resume)
+	rows := d.I64()
+	s.resumeOf, s.resumeFold = d.Int(), d.Int()
+	name := d.Str()
+	s.trials = decodeTrials(d)
+	if d.Bool() {
+		s.bestOf, s.bestLoss = d.Int(), d.F64()
+		s.best = decodeResult(d)
+	}
+	s.in.Resume = d.Take(d.Left())
+	err := d.Done("a training checkpoint")
+	for _, t := range s.trials {
+		if len(t.runs) != max(s.job.Folds(), 1) {
+			rows = -1
+		}
+	}
+	if err == nil && name != "" && s.aim == nil {
+		if s.aim, err = aimOf(s.job, name); err != nil {
+			err = pgerr.Wrap(pgerr.DataCorrupted, err, "a training checkpoint has another objective")
+		}
+	}
+	switch {
+	case err != nil:
+		return err
+	case rows != s.in.Rows:
+		return pgerr.New(pgerr.DataCorrupted, "the checkpoint belongs to another training")
+	}
+	if len(s.in.Resume) == 0 || s.resumeOf == 0 {
+		s.in.Resume = nil
+	}
+	var kept int64
+	if s.best != nil {
+		kept = s.best.Model.Predictor.Bytes()
+	}
+	for _, t := range s.trials {
+		for _, r := range t.runs {
+			kept += int64(len(r.paused))
+		}
+	}
+	return s.hold(kept)
+}
