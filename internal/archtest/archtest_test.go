@@ -28,7 +28,7 @@ var order = []struct {
 	{"planner", []string{"fn", "expr", "plan", "rewrite", "props", "bind/typing", "bind/scope", "bind/query", "bind/model", "bind", "rule", "unnest", "subplan", "opt", "stage", "", "ddl"}},
 	{"exec", []string{"spare", "mem", "disk", "batch", "kernel/f64", "kernel/f32", "kernel/exact", "kernel/hist", "kernel/selection", "kernel/search", "kernel/sketch", "kernel/pairs", "metric", "kernel", "kernel/lookup", "spill", "jsonpath", "vector", "function", "regex", "compare", "objname", "function/textfn", "function/netfn", "function/mathfn", "function/timefn", "function/jsonfn", "function/arrayfn", "function/sysfn", "function/setfn", "cast", "function/builtin", "eval", "deparse", "agg", "rowset", "partition", "op", "op/join", "op/order", "op/fold", "op/window", "op/recursive", "op/aggregate", "prune", "store/hashindex", "store", "copyfmt", "source", "sysview", "build", "task"}},
 	{"ml", []string{"canon", "objective", "optim", "reduce", "tempfile", "block", "holdout", "record", "feature", "family", "rows", "gram", "linear", "tree", "kmeans", "decomp", "net", "families", "model", "train"}},
-	{"cluster", []string{"tlsconf", "observe", "advisory", "meta", "rpc", "raftnode", "place", "repl", "sched", "flow", "worker", "trainer", "settings", "query", "txn", "sequence", "cursor", "write", "define", "copydata", "session", "admin", "training", "coord", "node"}},
+	{"cluster", []string{"tlsconf", "observe", "advisory", "meta", "rpc", "raftnode", "place", "repl", "backup", "sched", "flow", "worker", "trainer", "settings", "query", "txn", "sequence", "cursor", "write", "define", "copydata", "session", "admin", "training", "coord", "node"}},
 	{"wire", []string{"auth", "codec", "limit", "session", "pg", "site", "console", "http"}},
 	{"cmd", nil},
 }

@@ -61,6 +61,13 @@ func (c *cursor) statement() Extension {
 		e.URI = c.str()
 		e.Options = c.withOptions()
 		return e
+	case c.accept("backup"):
+		return c.backup()
+	case c.accept("restore"):
+		return c.restore()
+	case c.accept("show", "backups"):
+		c.expect("from")
+		return &ShowBackups{URI: c.str()}
 	case c.peek("explain"):
 		return c.explain()
 	case c.peek("alter", "table"):
