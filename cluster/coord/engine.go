@@ -40,6 +40,7 @@ type Config struct {
 	Reload   func() // of the node's configuration
 	Trainer  training.Trainer
 	Blobs    training.Blobs
+	Backups  Backups
 	// Elsewhere sends a signal to a session of another node. Observe records the node's history of statements
 	// and events.
 	Elsewhere func(session.Signal) (bool, error)

@@ -45,6 +45,12 @@ func (c *dispatcher) extension(ctx context.Context, st *parse.Statement, params 
 		}), nil
 	case *parse.AlterTableRepartition, *parse.DropModel, *parse.AlterModel:
 		return c.ddl(st), nil
+	case *parse.Backup:
+		return backups{c}.backup(n)
+	case *parse.Restore:
+		return backups{c}.restore(n)
+	case *parse.ShowBackups:
+		return backups{c}.show(n)
 	case *parse.NoEffect:
 		return session.Simple(func(context.Context, *session.Execution) (string, error) { return n.Command, nil }), nil
 	case *parse.ExportModel:

@@ -296,6 +296,11 @@ func (f *FSM) Snapshot() (raft.FSMSnapshot, error) {
 	return &snapshot{im: im, state: f.current.Load()}, nil
 }
 
+// Snapshot is the snapshot of a machine that has this state and nothing else: for a log that begins with it.
+func Snapshot(state *catalog.State) raft.FSMSnapshot {
+	return &snapshot{im: image{Applied: state.Version(), Locks: advisory.NewTable().Image()}, state: state}
+}
+
 type snapshot struct {
 	im    image
 	state *catalog.State

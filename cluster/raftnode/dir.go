@@ -53,9 +53,13 @@ func lockDir(path string) (*Dir, error) {
 	if err := os.MkdirAll(path, 0o700); err != nil {
 		return nil, dirError(err, path)
 	}
-	lock, err := lockFile(filepath.Join(path, lockName))
+	file := filepath.Join(path, lockName)
+	lock, err := disk.Lock(file)
+	if errors.Is(err, disk.ErrLocked) {
+		return nil, pgerr.Wrap(pgerr.ObjectInUse, err, "data directory is used by another process (lock file %q)", file)
+	}
 	if err != nil {
-		return nil, err
+		return nil, dirError(err, file)
 	}
 	return &Dir{Path: path, lock: lock}, nil
 }

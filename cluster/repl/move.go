@@ -2,6 +2,7 @@ package repl
 
 import (
 	"context"
+	"errors"
 	"io"
 	"slices"
 	"sync"
@@ -210,6 +211,43 @@ func (r *Repl) get(ctx context.Context, ref fileRef, from []uint64) error {
 }
 
 func (r *Repl) getFrom(ctx context.Context, ref fileRef, from []uint64) error {
+	return r.fromOthers(ctx, ref, from, func(recv func() ([]byte, error)) error { return r.take(ref, recv) })
+}
+
+// Read gives the bytes of a file to take, which verifies them, from this node's disk or from another holder: where
+// one cannot give them, or take does not like them, take is called again for the next.
+func (r *Repl) Read(ctx context.Context, s *catalog.Segment, take func(read func(to func([]byte) error) error) error) error {
+	if err := r.ready(ctx); err != nil {
+		return err
+	}
+	if r.o.Store.Has(s.ID) {
+		err := take(func(to func([]byte) error) error { return r.o.Store.Send(ctx, s.ID, chunk, to) })
+		var bad *store.CorruptError
+		if err == nil || !errors.As(err, &bad) {
+			return err
+		}
+		r.o.Log.Warn("a segment on this node is damaged", "segment", s.ID, "err", err)
+	}
+	return r.fromOthers(ctx, refOf(s), s.Nodes, func(recv func() ([]byte, error)) error {
+		return take(func(to func([]byte) error) error {
+			for {
+				b, err := recv()
+				if err == io.EOF {
+					return nil
+				}
+				if err == nil {
+					err = to(b)
+				}
+				if err != nil {
+					return err
+				}
+			}
+		})
+	})
+}
+
+// fromOthers has take receive a file from one of the nodes: from the next where that fails.
+func (r *Repl) fromOthers(ctx context.Context, ref fileRef, from []uint64, take func(recv func() ([]byte, error)) error) error {
 	var live, rest []uint64
 	for _, n := range from {
 		if n == r.c.ID() {
@@ -230,7 +268,7 @@ func (r *Repl) getFrom(ctx context.Context, ref fileRef, from []uint64) error {
 		silent := time.AfterFunc(stall, cancel)
 		recv, err := r.c.Peers().Get(one, n, callFetch, codec.Marshal(ref.ID))
 		if err == nil {
-			err = r.take(ref, func() ([]byte, error) {
+			err = take(func() ([]byte, error) {
 				silent.Reset(stall)
 				return recv()
 			})

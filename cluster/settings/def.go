@@ -211,6 +211,9 @@ func parseUnits(v, unit string) (int64, error) {
 	return int64(f * scale), nil
 }
 
+// Bytes reads a size, such as 50MB, as settings do.
+func Bytes(v string) (int64, error) { return parseUnits(v, "B") }
+
 func dateStyle(v string) (string, error) {
 	style, order := "ISO", "MDY"
 	for _, p := range strings.FieldsFunc(strings.ToUpper(v), func(r rune) bool { return r == ',' || r == ' ' }) {

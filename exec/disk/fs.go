@@ -47,14 +47,14 @@ var OS FS = system{}
 type system struct{}
 
 func (system) Create(path string) (File, error) {
-	return os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o644)
+	return os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
 }
 func (system) Open(path string) (io.ReadCloser, error)       { return os.Open(path) }
 func (system) Stat(path string) (fs.FileInfo, error)         { return os.Stat(path) }
 func (system) ReadDir(dir string) ([]fs.DirEntry, error)     { return os.ReadDir(dir) }
 func (system) Rename(from, to string) error                  { return os.Rename(from, to) }
 func (system) Remove(path string) error                      { return os.Remove(path) }
-func (system) MkdirAll(dir string) error                     { return os.MkdirAll(dir, 0o755) }
+func (system) MkdirAll(dir string) error                     { return os.MkdirAll(dir, 0o700) }
 func (system) Map(path string) (*Mapping, error)             { return mapFile(path) }
 func (system) OpenDirect(path string) (io.ReadCloser, error) { return openDirect(path) }
 

@@ -162,13 +162,13 @@ func (s *Store) mapBlob(ctx context.Context, ref *catalog.Segment) (_ *segment, 
 	forget := batch.Mapped(data, func(off int64) error { return g.corrupt(fmt.Sprintf("could not read byte %d of the file", off)) })
 	g.unmap = func() { forget(); m.Unmap() }
 	err = batch.Guard(func() error {
-		sum := sumOf(ref)
+		sum := SumOf(ref)
 		for left := data; len(left) > 0 && ctx.Err() == nil; {
 			n := min(len(left), 4<<20)
 			sum.Write(left[:n])
 			left = left[n:]
 		}
-		if ctx.Err() == nil && !sum.good() {
+		if ctx.Err() == nil && !sum.Good() {
 			return g.corrupt("the file has another hash")
 		}
 		return ctx.Err()

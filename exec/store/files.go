@@ -13,14 +13,14 @@ import (
 // Incoming is a file being received from another node. Commit or Abort ends it.
 type Incoming struct {
 	f   *segmentFile
-	sum fileSum
+	sum FileSum
 }
 
 // Receive begins to receive ref's file, whose hash is known. When complete it replaces the present
 // one, if any.
 func (s *Store) Receive(ref *catalog.Segment) (*Incoming, error) {
 	// The temporary file has a name of its own: two senders may race.
-	sum := sumOf(ref)
+	sum := SumOf(ref)
 	sf, err := s.createAs(newID(), ref.ID, sum.Hash)
 	if err != nil {
 		return nil, err
@@ -57,7 +57,7 @@ func (in *Incoming) Commit() error {
 		in.f.abort()
 		return err
 	}
-	if !in.sum.good() {
+	if !in.sum.Good() {
 		in.f.abort()
 		return &CorruptError{Segment: in.f.id, What: "the file received has another hash"}
 	}
@@ -120,11 +120,11 @@ func (s *Store) Send(ctx context.Context, id catalog.SegmentID, block int, send 
 
 // Verify reads a whole file and compares its hash.
 func (s *Store) Verify(ctx context.Context, ref *catalog.Segment) error {
-	sum := sumOf(ref)
+	sum := SumOf(ref)
 	if err := s.Send(ctx, ref.ID, 1<<20, func(b []byte) error { sum.Write(b); return nil }); err != nil {
 		return err
 	}
-	if !sum.good() {
+	if !sum.Good() {
 		return &CorruptError{Segment: ref.ID, What: "the file has another hash"}
 	}
 	return nil

@@ -39,7 +39,7 @@ func (s *Store) Scrub(ctx context.Context, ref *catalog.Segment, pace func(conte
 		return &CorruptError{Segment: ref.ID, What: err.Error(), ref: ref}
 	}
 	defer f.Close()
-	sum, buf := sumOf(ref), make([]byte, 256<<10)
+	sum, buf := SumOf(ref), make([]byte, 256<<10)
 	for {
 		n, err := f.Read(buf)
 		sum.Write(buf[:n])
@@ -53,7 +53,7 @@ func (s *Store) Scrub(ctx context.Context, ref *catalog.Segment, pace func(conte
 			return &CorruptError{Segment: ref.ID, What: err.Error(), ref: ref}
 		}
 	}
-	if !sum.good() {
+	if !sum.Good() {
 		return &CorruptError{Segment: ref.ID, What: "the file has another hash", ref: ref}
 	}
 	return nil

@@ -26,20 +26,22 @@ func (h xxh128) Sum(b []byte) []byte {
 	return append(b, s[:]...)
 }
 
-// fileSum hashes the bytes of ref's file, with the hash that the catalog has of it.
-type fileSum struct {
+// FileSum hashes the bytes of a file, with the hash that the catalog has of it.
+type FileSum struct {
 	hash.Hash
 	want []byte
 }
 
-func sumOf(ref *catalog.Segment) fileSum {
+// SumOf returns the hash to which the bytes of ref's file are to be written.
+func SumOf(ref *catalog.Segment) FileSum {
 	if ref.XXH128 != [16]byte{} {
-		return fileSum{newXXH128(), ref.XXH128[:]}
+		return FileSum{newXXH128(), ref.XXH128[:]}
 	}
-	return fileSum{sha256.New(), ref.SHA256[:]}
+	return FileSum{sha256.New(), ref.SHA256[:]}
 }
 
-func (s fileSum) good() bool { return bytes.Equal(s.Sum(nil), s.want) }
+// Good reports whether what was written is the file that the catalog names.
+func (s FileSum) Good() bool { return bytes.Equal(s.Sum(nil), s.want) }
 
 // keepSum records in seg the hash h of its file.
 func keepSum(seg *catalog.Segment, h hash.Hash) {

@@ -15,38 +15,9 @@ const StrayGrace = time.Hour
 // segments, of models and of running jobs.
 func References(s *catalog.State, node uint64) map[catalog.SegmentID]struct{} {
 	refs := map[catalog.SegmentID]struct{}{}
-	here := func(nodes []uint64) bool { return node == 0 || slices.Contains(nodes, node) }
-	for _, r := range s.Relations() {
-		m := s.Manifest(r.OID)
-		if m == nil {
-			continue
-		}
-		for _, p := range m.Partitions {
-			for _, g := range p {
-				if g.Inline == nil && here(g.Nodes) {
-					refs[g.ID] = struct{}{}
-				}
-			}
-		}
-	}
-	for _, f := range s.BlobFiles() {
-		if here(f.File.Nodes) {
-			refs[f.File.ID] = struct{}{}
-		}
-	}
-	for _, j := range s.Jobs() {
-		// A job that failed may be resumed.
-		if j.State == catalog.JobDone {
-			continue
-		}
-		for _, m := range j.Reads {
-			for _, p := range m.Partitions {
-				for _, g := range p {
-					if g.Inline == nil && here(g.Nodes) {
-						refs[g.ID] = struct{}{}
-					}
-				}
-			}
+	for g := range catalog.FilesOf(s) {
+		if node == 0 || slices.Contains(g.Nodes, node) {
+			refs[g.ID] = struct{}{}
 		}
 	}
 	return refs

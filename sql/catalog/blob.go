@@ -1,5 +1,7 @@
 package catalog
 
+import "iter"
+
 // InlineBlob is the size up to which a model or a checkpoint is stored in the catalog; larger ones
 // are files like those of segments.
 const InlineBlob = 64 << 10
@@ -30,6 +32,43 @@ func (s *State) BlobFiles() (out []HeldFile) {
 		}
 	}
 	return out
+}
+
+// FilesOf lists, in a fixed order, the files that a state needs: those of tables, of models and of jobs that may
+// continue. A file may come twice.
+func FilesOf(s *State) iter.Seq[*Segment] {
+	return func(yield func(*Segment) bool) {
+		manifest := func(m *Manifest) bool {
+			for _, p := range m.Partitions {
+				for _, g := range p {
+					if g.Inline == nil && !yield(g) {
+						return false
+					}
+				}
+			}
+			return true
+		}
+		for _, m := range sorted(s.manifests) {
+			if !manifest(m) {
+				return
+			}
+		}
+		for _, f := range s.BlobFiles() {
+			if !yield(f.File) {
+				return
+			}
+		}
+		for _, j := range s.Jobs() {
+			if j.State == JobDone { // one that failed may be resumed
+				continue
+			}
+			for _, m := range j.Reads {
+				if !manifest(m) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // Files returns the files that changes add to the catalog.

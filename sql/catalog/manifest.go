@@ -163,6 +163,33 @@ func (m *Manifest) Digest() (d [32]byte) {
 	return d
 }
 
+// EncodedBytes is about how many bytes a state's encoding takes.
+func EncodedBytes(s *State) (n int64) {
+	const each = 512 // of a segment's, a relation's or a version's description
+	manifest := func(m *Manifest) {
+		for _, p := range m.Partitions {
+			for _, g := range p {
+				n += each + int64(len(g.Inline)) + g.DeletedRows/4
+			}
+		}
+	}
+	for _, m := range s.manifests {
+		manifest(m)
+	}
+	for _, m := range s.models {
+		for i := range m.Versions {
+			n += each + int64(len(m.Versions[i].Bytes))
+		}
+	}
+	for _, j := range s.jobs {
+		n += int64(len(j.Checkpoint))
+		for _, m := range j.Reads {
+			manifest(m)
+		}
+	}
+	return n + each*int64(len(s.relations)+len(s.roles))
+}
+
 // Bytes returns the size of all segments.
 func (m *Manifest) Bytes() int64 {
 	var n int64

@@ -94,6 +94,27 @@ type ImportModel struct {
 	Options []Option
 }
 
+// Backup is BACKUP [SCHEMA name | TABLE name | MODEL name] TO 'uri' [WITH (…)].
+type Backup struct {
+	Kind    string   // schema, table or model; "" for everything
+	Name    []string // nil for everything
+	URI     string
+	Options []Option
+}
+
+// Restore is RESTORE [SCHEMA name | TABLE name | MODEL name [AS name]] FROM 'uri' [AS OF 'time'] [WITH (…)].
+type Restore struct {
+	Kind    string
+	Name    []string
+	As      []string // nil for the same name
+	URI     string
+	AsOf    string // "" for the newest
+	Options []Option
+}
+
+// ShowBackups is SHOW BACKUPS FROM 'uri'.
+type ShowBackups struct{ URI string }
+
 // Explain is EXPLAIN of a training. EXPLAIN of anything else is an
 // *ast.ExplainStmt.
 type Explain struct {
@@ -149,6 +170,9 @@ func (*AlterModel) Tag() string            { return "ALTER MODEL" }
 func (*DropModel) Tag() string             { return "DROP MODEL" }
 func (*ExportModel) Tag() string           { return "EXPORT MODEL" }
 func (*ImportModel) Tag() string           { return "IMPORT MODEL" }
+func (*Backup) Tag() string                { return "BACKUP" }
+func (*Restore) Tag() string               { return "RESTORE" }
+func (*ShowBackups) Tag() string           { return "SHOW BACKUPS" }
 func (*Explain) Tag() string               { return "EXPLAIN" }
 func (*AlterTableRepartition) Tag() string { return "ALTER TABLE" }
 func (*AlterNode) Tag() string             { return "ALTER NODE" }
@@ -164,6 +188,9 @@ func (*AlterModel) extension()            {}
 func (*DropModel) extension()             {}
 func (*ExportModel) extension()           {}
 func (*ImportModel) extension()           {}
+func (*Backup) extension()                {}
+func (*Restore) extension()               {}
+func (*ShowBackups) extension()           {}
 func (*Explain) extension()               {}
 func (*AlterTableRepartition) extension() {}
 func (*AlterNode) extension()             {}

@@ -53,6 +53,13 @@ func (c *cursor) statement() Extension {
 		return c.exportModel()
 	case c.accept("import", "model"):
 		return c.importModel()
+	case c.accept("backup"):
+		return c.backup()
+	case c.accept("restore"):
+		return c.restore()
+	case c.accept("show", "backups"):
+		c.expect("from")
+		return &ShowBackups{URI: c.str()}
 	case c.peek("explain"):
 		return c.explain()
 	case c.peek("alter", "table"):

@@ -140,6 +140,20 @@ func describeExtension(o Extension) string {
 		field("name", o.Name)
 		field("uri", o.URI)
 		options(o.Options)
+	case *Backup:
+		field("kind", o.Kind)
+		field("name", o.Name)
+		field("uri", o.URI)
+		options(o.Options)
+	case *Restore:
+		field("kind", o.Kind)
+		field("name", o.Name)
+		field("as", o.As)
+		field("uri", o.URI)
+		field("as of", o.AsOf)
+		options(o.Options)
+	case *ShowBackups:
+		field("uri", o.URI)
 	case *Explain:
 		field("analyze", o.Analyze)
 		field("verbose", o.Verbose)

@@ -12,7 +12,7 @@ import (
 func (s *Statement) Defines() bool {
 	if s.Extension != nil {
 		switch s.Extension.(type) {
-		case *Explain, *ShowModels, *ShowSchedules, *DescribeModel, *ExportModel, *NoEffect:
+		case *Explain, *ShowModels, *ShowSchedules, *ShowBackups, *DescribeModel, *ExportModel, *NoEffect:
 			return false
 		}
 		return true
@@ -154,7 +154,9 @@ func (s *Statement) Objects() (objects, roles []string) {
 func extensionObjects(o Extension) (out []string) {
 	add := func(names ...[]string) {
 		for _, n := range names {
-			out = append(out, strings.Join(n, "."))
+			if n != nil {
+				out = append(out, strings.Join(n, "."))
+			}
 		}
 	}
 	switch n := o.(type) {
@@ -174,6 +176,10 @@ func extensionObjects(o Extension) (out []string) {
 		add(n.Name)
 	case *ImportModel:
 		add(n.Name)
+	case *Backup:
+		add(n.Name)
+	case *Restore:
+		add(n.Name, n.As)
 	case *AlterTableRepartition:
 		add(n.Name)
 	case *AlterNode:

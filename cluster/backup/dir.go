@@ -1,0 +1,249 @@
+package backup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/tributarydb/tributary/exec/disk"
+	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/pgerr"
+)
+
+// Format is the version of a directory's and a backup's format.
+const Format = 1
+
+const (
+	markFile   = "tributary-backup"
+	lockName   = "LOCK"
+	backupEnd  = ".backup"
+	tempSuffix = ".tmp"
+)
+
+// Dir is a directory of backups.
+type Dir struct {
+	path string
+	fs   disk.FS
+}
+
+// Path returns the directory that a URI names: an absolute path, or file:// and one.
+func Path(uri string) (string, error) {
+	path, isFile := strings.CutPrefix(uri, "file://")
+	if scheme, _, has := strings.Cut(path, "://"); has && !isFile {
+		return "", pgerr.Unsupported("backups to %s:// are not supported", scheme).WithHint("Give an absolute path of the server.")
+	}
+	if !filepath.IsAbs(path) {
+		return "", pgerr.New(pgerr.InvalidName, "the directory of backups must be given by an absolute path").
+			WithDetail("It is one of the server that runs the statement: %q.", uri)
+	}
+	return filepath.Clean(path), nil
+}
+
+// Open opens a directory that has backups.
+func Open(files disk.FS, path string) (*Dir, error) {
+	d := &Dir{path, files}
+	b, err := d.read(d.join(markFile), 64)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, pgerr.New(pgerr.UndefinedFile, "directory %q has no backups", path)
+	}
+	if err != nil {
+		return nil, ioError(err, path)
+	}
+	format, err := strconv.Atoi(strings.TrimSpace(string(b)))
+	switch {
+	case err != nil:
+		return nil, pgerr.New(pgerr.DataCorrupted, "file %q does not hold the format of a directory of backups", d.join(markFile))
+	case format != Format:
+		return nil, newer(path, format)
+	}
+	return d, nil
+}
+
+func newer(what string, format int) error {
+	return pgerr.Unsupported("%q has format %d: this version reads format %d", what, format, Format).
+		WithHint("Use the version of Tributary that wrote it, or a newer one.")
+}
+
+// Create opens a directory, which it makes one of backups if it is empty or not there.
+func Create(files disk.FS, path string) (*Dir, error) {
+	d, err := Open(files, path)
+	if !pgerr.Is(err, pgerr.UndefinedFile) {
+		return d, err
+	}
+	d = &Dir{path, files}
+	if err := files.MkdirAll(path); err != nil {
+		return nil, ioError(err, path)
+	}
+	there, err := files.ReadDir(path)
+	if err != nil {
+		return nil, ioError(err, path)
+	}
+	// What a crash has left of this function is no reason to refuse the directory.
+	ours := []string{lockName, markFile + tempSuffix, "files", "backups"}
+	for _, e := range there {
+		if !slices.Contains(ours, e.Name()) {
+			return nil, pgerr.New(pgerr.ObjectNotInPrerequisiteState, "directory %q is neither empty nor one of backups", path).WithDetail("It has %q.", e.Name())
+		}
+	}
+	for _, sub := range []string{"files", "backups"} {
+		if err := files.MkdirAll(d.join(sub)); err != nil {
+			return nil, ioError(err, path)
+		}
+	}
+	return d, d.replace(markFile, [][]byte{[]byte(strconv.Itoa(Format) + "\n")})
+}
+
+// Lock keeps other backups out of the directory of a path until it is released.
+func Lock(path string) (release func() error, err error) {
+	if err := disk.OS.MkdirAll(path); err != nil {
+		return nil, ioError(err, path)
+	}
+	var f *os.File
+	if f, err = disk.Lock(filepath.Join(path, lockName)); errors.Is(err, disk.ErrLocked) {
+		return nil, pgerr.New(pgerr.ObjectInUse, "another backup writes to directory %q", path)
+	}
+	if err != nil {
+		return nil, ioError(err, path)
+	}
+	return f.Close, nil
+}
+
+func (d *Dir) join(parts ...string) string {
+	return filepath.Join(append([]string{d.path}, parts...)...)
+}
+
+// file is the path of a file.
+func (d *Dir) file(id catalog.SegmentID) string {
+	name := id.String()
+	return d.join("files", name[:2], name)
+}
+
+// Names lists the backups, the oldest first.
+func (d *Dir) Names() (out []string, _ error) {
+	entries, err := d.fs.ReadDir(d.join("backups"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, ioError(err, d.path)
+	}
+	for _, e := range entries {
+		if name, ok := strings.CutSuffix(e.Name(), backupEnd); ok && validName.MatchString(name) {
+			out = append(out, name)
+		}
+	}
+	slices.Sort(out)
+	return out, nil
+}
+
+// validName is the form of a backup's name: the time, and the catalog's version.
+var validName = regexp.MustCompile(`^[0-9]{8}T[0-9]{6}\.[0-9]{3}Z-[0-9]{1,20}$`)
+
+// read reads a file of at most so many bytes.
+func (d *Dir) read(path string, most int64) ([]byte, error) {
+	f, err := d.fs.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, most+1))
+	if err == nil && int64(len(b)) > most {
+		err = pgerr.New(pgerr.DataCorrupted, "file %q has more than %d bytes", path, most)
+	}
+	return b, err
+}
+
+// replace writes a file of the directory: after a crash it is there in full or not at all.
+func (d *Dir) replace(name string, parts [][]byte) error {
+	path := d.join(name)
+	err := d.write(path, func(w io.Writer) error {
+		for _, p := range parts {
+			if _, err := w.Write(p); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err == nil {
+		err = d.fs.SyncDir(filepath.Dir(path))
+	}
+	return ioError(err, path)
+}
+
+// write writes a file and gives it its name once it is on stable storage. That of the name is the caller's matter.
+func (d *Dir) write(path string, fill func(io.Writer) error) error {
+	temp := path + tempSuffix
+	_ = d.fs.Remove(temp) // of a backup that was cut off
+	f, err := d.fs.Create(temp)
+	if err != nil {
+		return err
+	}
+	w := &syncing{File: f}
+	if err = fill(w); err == nil {
+		err = f.Sync()
+	}
+	err = errors.Join(err, f.Close())
+	if err == nil {
+		err = d.fs.Rename(temp, path)
+	}
+	if err != nil {
+		_ = d.fs.Remove(temp)
+	}
+	return err
+}
+
+// syncing has the disk begin to write what was written, so that the Sync at the end has little left to wait for.
+type syncing struct {
+	disk.File
+	at, begun int64
+}
+
+func (s *syncing) Write(b []byte) (int, error) {
+	n, err := s.File.Write(b)
+	if s.at += int64(n); s.at-s.begun >= 4<<20 {
+		disk.Begin(s.File, s.begun, s.at-s.begun)
+		s.begun = s.at
+	}
+	return n, err
+}
+
+// send passes a file's bytes on.
+func (d *Dir) send(ctx context.Context, id catalog.SegmentID, to func([]byte) error) error {
+	f, err := d.fs.Open(d.file(id))
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	buf := make([]byte, 1<<20)
+	for {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		n, err := io.ReadFull(f, buf)
+		if n > 0 {
+			if err := to(buf[:n]); err != nil {
+				return err
+			}
+		}
+		switch err {
+		case nil:
+		case io.EOF, io.ErrUnexpectedEOF:
+			return nil
+		default:
+			return err
+		}
+	}
+}
+
+func ioError(err error, path string) error {
+	var known *pgerr.Error
+	if err == nil || errors.As(err, &known) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	return disk.Error(err, fmt.Sprintf("could not use directory of backups %q", path))
+}

@@ -1,0 +1,104 @@
+package backup
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io/fs"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/tributarydb/tributary/exec/store"
+	"github.com/tributarydb/tributary/sql/catalog"
+)
+
+// Give passes the bytes of a file of a backup to to, and returns an error after them if they are not those of the file.
+func (d *Dir) Give(ctx context.Context, backup string, f *catalog.Segment, to func([]byte) error) error {
+	sum, n := store.SumOf(f), int64(0)
+	failed := error(nil) // of to
+	err := d.send(ctx, f.ID, func(b []byte) error {
+		if n += int64(len(b)); f.Bytes > 0 && n > f.Bytes {
+			return &store.CorruptError{Segment: f.ID, What: "more bytes than it has"}
+		}
+		sum.Write(b)
+		failed = to(b)
+		return failed
+	})
+	switch {
+	case failed != nil:
+		return failed
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case errors.Is(err, fs.ErrNotExist):
+		err = &store.CorruptError{Segment: f.ID, Missing: true}
+	case err == nil && !sum.Good():
+		err = &store.CorruptError{Segment: f.ID, What: "the file has another hash"}
+	}
+	if err != nil {
+		return damagedFile(backup, f, err)
+	}
+	return nil
+}
+
+// Each calls use for each file of a state, several at once.
+func Each(ctx context.Context, state *catalog.State, use func(context.Context, *catalog.Segment) error) error {
+	return each(ctx, unique(state), use)
+}
+
+func each(ctx context.Context, files []*catalog.Segment, use func(context.Context, *catalog.Segment) error) error {
+	g, one := errgroup.WithContext(ctx)
+	g.SetLimit(parallel)
+	for _, f := range files {
+		if one.Err() != nil {
+			break
+		}
+		g.Go(func() error { return use(one, f) })
+	}
+	return cmp.Or(g.Wait(), ctx.Err())
+}
+
+// Verified is what Verify found.
+type Verified struct {
+	Backups, Files int
+	Bytes          int64
+	Damage         []error // in the order of the backups
+}
+
+// Verify reads all backups and all files that they name.
+func (d *Dir) Verify(ctx context.Context) (v Verified, err error) {
+	names, err := d.Names()
+	if err != nil {
+		return v, err
+	}
+	seen := map[catalog.SegmentID]struct{}{}
+	for _, name := range names {
+		v.Backups++
+		b, err := d.Read(name)
+		var state *catalog.State
+		if err == nil {
+			state, err = b.Catalog()
+		}
+		if err != nil {
+			v.Damage = append(v.Damage, err)
+			continue
+		}
+		for _, f := range unique(state) {
+			if _, done := seen[f.ID]; done {
+				continue
+			}
+			seen[f.ID] = struct{}{}
+			v.Files++
+			err := d.Give(ctx, name, f, func(b []byte) error {
+				v.Bytes += int64(len(b))
+				return nil
+			})
+			if ctx.Err() != nil {
+				return v, ctx.Err()
+			}
+			if err != nil {
+				v.Damage = append(v.Damage, err)
+			}
+		}
+	}
+	return v, nil
+}

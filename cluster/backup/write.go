@@ -1,0 +1,277 @@
+package backup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/tributarydb/tributary/exec/store"
+	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/pgerr"
+)
+
+// Take receives a file: read passes its bytes on in blocks. It may be called again with another node's copy.
+type Take func(read func(to func([]byte) error) error) error
+
+// Options are how a backup is written. Source is required.
+type Options struct {
+	// Source gives the bytes of a file to take, which verifies them.
+	Source func(ctx context.Context, f *catalog.Segment, take Take) error
+	Rate   int64 // bytes a second that are read, 0 for no limit
+	// Progress is called at most once a second, by the goroutine that called Write.
+	Progress func(Progress)
+}
+
+// Progress is how far a backup is.
+type Progress struct {
+	Files, Bytes int64 // there by now
+	Of, OfBytes  int64 // that are needed
+	Written      int64 // bytes that this backup wrote
+}
+
+// parallel is how many files are written at once.
+const parallel = 4
+
+// Put writes a file if the directory does not have it yet.
+func (d *Dir) Put(ctx context.Context, f *catalog.Segment, o Options) error {
+	_, err := (&writer{d: d, o: o}).put(ctx, f)
+	return err
+}
+
+// Write makes a backup of a state, and returns its name.
+func (d *Dir) Write(ctx context.Context, h Head, state *catalog.State, o Options) (name string, p Progress, err error) {
+	files := unique(state)
+	w := &writer{d: d, o: o, limit: limiter{rate: o.Rate}}
+	w.of, w.ofBytes = int64(len(files)), 0
+	for _, f := range files {
+		w.ofBytes += f.Bytes
+	}
+	if err := w.putAll(ctx, files); err != nil {
+		return "", w.progress(), err
+	}
+	encoded, err := state.MarshalBinary()
+	if err != nil {
+		return "", w.progress(), err
+	}
+	p = w.progress()
+	h.Files, h.Bytes = p.Files, p.Bytes
+	h.At = h.At.UTC().Truncate(time.Millisecond)
+	for ; ; h.At = h.At.Add(time.Millisecond) { // two backups in a millisecond
+		name = fmt.Sprintf("%s-%d", h.At.Format("20060102T150405.000Z"), h.Version)
+		if _, err := d.fs.Stat(d.backup(name)); err != nil {
+			break
+		}
+	}
+	return name, p, d.replace(filepath.Join("backups", name+backupEnd), encode(h, encoded))
+}
+
+// unique lists the files of a state, each once.
+func unique(state *catalog.State) (out []*catalog.Segment) {
+	seen := map[catalog.SegmentID]struct{}{}
+	for f := range catalog.FilesOf(state) {
+		if _, twice := seen[f.ID]; !twice {
+			seen[f.ID] = struct{}{}
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// writer writes the files of one backup.
+type writer struct {
+	d     *Dir
+	o     Options
+	limit limiter
+
+	of, ofBytes           int64
+	files, bytes, written atomic.Int64
+	mu                    sync.Mutex
+	dirs                  map[string]struct{} // with new names that are not on stable storage
+}
+
+func (w *writer) progress() Progress {
+	return Progress{Files: w.files.Load(), Bytes: w.bytes.Load(), Of: w.of, OfBytes: w.ofBytes, Written: w.written.Load()}
+}
+
+// putAll writes the files, several at once.
+func (w *writer) putAll(ctx context.Context, files []*catalog.Segment) error {
+	done := make(chan error, 1)
+	go func() {
+		done <- each(ctx, files, func(ctx context.Context, f *catalog.Segment) error {
+			n, err := w.put(ctx, f)
+			if err == nil {
+				w.files.Add(1)
+				w.bytes.Add(n)
+			}
+			return err
+		})
+	}()
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			if w.o.Progress != nil {
+				w.o.Progress(w.progress())
+			}
+		case err := <-done:
+			if err != nil {
+				return err
+			}
+			return w.syncDirs()
+		}
+	}
+}
+
+// syncDirs puts the names of the new files on stable storage.
+func (w *writer) syncDirs() error {
+	for dir := range w.dirs {
+		if err := w.d.fs.SyncDir(dir); err != nil {
+			return ioError(err, w.d.path)
+		}
+	}
+	return ioError(w.d.fs.SyncDir(w.d.join("files")), w.d.path)
+}
+
+// put writes a file unless it is there, in its full size as all that have their names are.
+func (w *writer) put(ctx context.Context, f *catalog.Segment) (n int64, err error) {
+	path := w.d.file(f.ID)
+	if st, err := w.d.fs.Stat(path); err == nil && (f.Bytes == 0 || st.Size() == f.Bytes) {
+		return st.Size(), nil
+	}
+	dir := filepath.Dir(path)
+	if err := w.d.fs.MkdirAll(dir); err != nil {
+		return 0, ioError(err, w.d.path)
+	}
+	err = w.o.Source(ctx, f, func(read func(func([]byte) error) error) error {
+		sum := store.SumOf(f)
+		n = 0
+		err := w.d.write(path, func(to io.Writer) error {
+			err := read(func(b []byte) error {
+				if err := w.limit.wait(ctx, len(b)); err != nil {
+					return err
+				}
+				if n += int64(len(b)); f.Bytes > 0 && n > f.Bytes {
+					return &store.CorruptError{Segment: f.ID, What: "more bytes than it has"}
+				}
+				sum.Write(b)
+				_, err := to.Write(b)
+				w.written.Add(int64(len(b)))
+				return err
+			})
+			if err == nil && !sum.Good() {
+				err = &store.CorruptError{Segment: f.ID, What: "the file has another hash"}
+			}
+			return err
+		})
+		return err
+	})
+	if err != nil {
+		return 0, ioError(err, w.d.path)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.dirs == nil {
+		w.dirs = map[string]struct{}{}
+	}
+	w.dirs[dir] = struct{}{}
+	return n, nil
+}
+
+// limiter makes all who wait take as long as a rate allows.
+type limiter struct {
+	rate int64 // bytes a second, 0 for no limit
+	mu   sync.Mutex
+	free time.Time // when the next may go on
+}
+
+func (l *limiter) wait(ctx context.Context, n int) error {
+	if l.rate <= 0 {
+		return ctx.Err()
+	}
+	l.mu.Lock()
+	now := time.Now()
+	if l.free.Before(now) {
+		l.free = now
+	}
+	until := l.free.Sub(now)
+	l.free = l.free.Add(time.Duration(float64(n) / float64(l.rate) * float64(time.Second)))
+	l.mu.Unlock()
+	t := time.NewTimer(until)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Keep removes all but the newest n backups of the same objects, and then the files that no backup names.
+// It removes nothing where a backup cannot be read: its files are not known.
+func (d *Dir) Keep(n int, objects string) error {
+	names, err := d.Names()
+	if err != nil {
+		return err
+	}
+	needed := map[string]struct{}{}
+	var old []string
+	for i := len(names) - 1; i >= 0; i-- {
+		b, err := d.Read(names[i])
+		if err != nil {
+			return err
+		}
+		if b.Objects == objects {
+			if n--; n < 0 {
+				old = append(old, names[i])
+				continue
+			}
+		}
+		state, err := b.Catalog()
+		if err != nil {
+			return err
+		}
+		for f := range catalog.FilesOf(state) {
+			needed[f.ID.String()] = struct{}{}
+		}
+	}
+	for _, name := range old {
+		if err := d.fs.Remove(d.backup(name)); err != nil {
+			return ioError(err, d.path)
+		}
+	}
+	// A backup must be gone for good before a file of it is.
+	if err := d.fs.SyncDir(d.join("backups")); err != nil {
+		return ioError(err, d.path)
+	}
+	for i := range 256 {
+		dir := d.join("files", fmt.Sprintf("%02x", i))
+		files, err := d.fs.ReadDir(dir)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return ioError(err, d.path)
+		}
+		for _, f := range files {
+			if _, ok := needed[f.Name()]; ok {
+				continue
+			}
+			if err := d.fs.Remove(filepath.Join(dir, f.Name())); err != nil {
+				return ioError(err, d.path)
+			}
+		}
+	}
+	return nil
+}
+
+// damagedFile reports a file that a backup names and the directory has not, or has damaged.
+func damagedFile(name string, f *catalog.Segment, err error) error {
+	return pgerr.Wrap(pgerr.DataCorrupted, err, "file %s of backup %q is damaged or missing", f.ID, name)
+}
+
+// Memory is what writing a backup takes beside the state's encoding.
+const Memory = 2 * parallel << 20

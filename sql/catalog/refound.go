@@ -1,0 +1,59 @@
+package catalog
+
+import (
+	"slices"
+	"strings"
+)
+
+// TempSchemas begins the names of the schemas of temporary relations, one for a session.
+const TempSchemas = "pg_temp_"
+
+// WithoutSessions returns the state without what ends with its session: temporary relations, and trainings whose
+// model a session's transaction would have committed.
+func WithoutSessions(s *State) (*State, error) {
+	var changes []Change
+	temp := func(r *Relation) bool {
+		sc := s.Schema(r.Schema)
+		return sc != nil && strings.HasPrefix(sc.Name, TempSchemas)
+	}
+	for _, kind := range []RelKind{KindView, KindMatView, KindIndex, KindTable, KindSequence} {
+		for _, r := range s.Relations() {
+			if r.Kind == kind && temp(r) {
+				changes = append(changes, &DropRelation{OID: r.OID})
+			}
+		}
+	}
+	for _, sc := range s.Schemas() {
+		if strings.HasPrefix(sc.Name, TempSchemas) {
+			changes = append(changes, &DropSchema{OID: sc.OID})
+		}
+	}
+	for _, j := range s.Jobs() {
+		if j.Attached && j.State == JobRunning {
+			changes = append(changes, &DropJob{OID: j.OID})
+		}
+	}
+	return s.Apply(changes)
+}
+
+// Refound makes a state that was just decoded that of another cluster, which one node with all files founds: no
+// old member is a member, nor remembered as one.
+func Refound(s *State, cluster ClusterID, node uint64) {
+	s.cluster, s.nodes, s.removed = cluster, map[uint64]*Node{}, map[uint64]bool{}
+	here := []uint64{node}
+	for g := range FilesOf(s) {
+		g.Nodes = slices.Clone(here)
+	}
+	for _, m := range s.models {
+		for i := range m.Versions {
+			if v := &m.Versions[i]; !v.File.IsZero() {
+				v.FileNodes = here
+			}
+		}
+	}
+	for _, j := range s.jobs {
+		if !j.CheckpointFile.IsZero() {
+			j.CheckpointNodes = here
+		}
+	}
+}
