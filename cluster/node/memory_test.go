@@ -35,6 +35,28 @@ func startSmall(t *testing.T) *Node {
 	return n
 }
 
+// TestPlansAreCharged: a statement of few words whose trees are large, through views, is refused before it
+// takes the memory.
+func TestPlansAreCharged(t *testing.T) {
+	n := startSmall(t)
+	c := connect(t, n)
+	c.must("create table v0 as select 1 as a, 2 as b")
+	for i := range 14 {
+		c.must(fmt.Sprintf("create view v%d as select a, b from v%d union all select b, a from v%d", i+1, i, i))
+	}
+	if got := c.must("select count(*), sum(a) from v8"); got[0] != "256|384" {
+		t.Error(got)
+	}
+	for _, sql := range []string{"select count(*) from v14", "prepare p as select count(*) from v14"} {
+		if got, err := c.do(sql); !pgerr.Is(err, pgerr.OutOfMemory) {
+			t.Error(sql, got, err)
+		}
+	}
+	if used := n.pool.Used(); used > 16<<20 {
+		t.Errorf("%d bytes are still charged", used)
+	}
+}
+
 const memoryRows = 400_000
 
 func makeMemoryRows(c *client) {

@@ -12,6 +12,7 @@ import (
 	"github.com/tributarydb/tributary/exec/prune"
 	"github.com/tributarydb/tributary/exec/source"
 	"github.com/tributarydb/tributary/planner"
+	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/planner/props"
 	"github.com/tributarydb/tributary/planner/rule"
@@ -30,6 +31,7 @@ type Executor struct {
 	staged    *plan.Staged // the plan staged last
 	parts     []stage.Part // what fills the statement's buffers
 	main      *stage.Part  // what Show prints, where that is not the plan staged last
+	plans     planSize
 	// Analyze keeps what each part did, for Show.
 	Analyze bool
 }
@@ -48,6 +50,18 @@ func (r *Executor) Close() {
 	d := r.x.Did
 	d.Operators, d.Exchanged = append(d.Operators, ops...), d.Exchanged+exchanged
 	r.Statement.Close()
+	r.plans.close()
+}
+
+// charge charges what the trees of a bound statement take while it is optimised and runs.
+func (r *Executor) charge(b *planner.Bound) error {
+	columns := expr.ColID(0)
+	if b.Query != nil {
+		columns = b.Query.NextCol
+	} else if b.DML != nil {
+		columns = b.DML.NextCol
+	}
+	return r.plans.grown(columns)
 }
 
 // timed counts what runs until the result is called as planning.
@@ -59,7 +73,7 @@ func (r *Executor) timed() func() {
 // Open opens the statement's resources over a view.
 func (x *Run) Open(st *catalog.State) *Executor {
 	r, c := x.planner.Runner, x.Context
-	return &Executor{x: x, state: st, nodes: r.Nodes(), Statement: r.Statement(x.ID, st, x.Pool, x.Env, RunOptions{
+	return &Executor{x: x, state: st, nodes: r.Nodes(), plans: planSize{pool: x.planner.Pool}, Statement: r.Statement(x.ID, st, x.Pool, x.Env, RunOptions{
 		BatchSize: c.BatchSize, Saturation: c.Saturation, Virtual: x.planner.Virtual.For(c, st), Admission: x.Admission})}
 }
 
@@ -80,6 +94,9 @@ func (r *Executor) planning(ctx context.Context, manifests map[*plan.Scan]*catal
 
 // Optimize optimises a bound statement; its tree can then be cut into stages.
 func (r *Executor) Optimize(ctx context.Context, b *planner.Bound) (*planner.Planned, error) {
+	if err := r.charge(b); err != nil {
+		return nil, err
+	}
 	defer r.timed()()
 	return planner.Optimize(b, r.planning(ctx, nil))
 }
@@ -89,6 +106,9 @@ func (r *Executor) Plan(ctx context.Context, b *planner.Bound) (*planner.Planned
 	p, err := planner.KnownGeneric(b, r.state, r.x.Context.Role, func(root plan.Node) bool { return r.isLocal(root, nil) })
 	if p != nil || err != nil {
 		return p, err
+	}
+	if err := r.charge(b); err != nil {
+		return nil, err
 	}
 	defer r.timed()()
 	return planner.Plan(b, r.planning(ctx, nil))

@@ -99,14 +99,19 @@ func (p *Planner) KeepPlans() { p.plans.begin(p.Pool) }
 
 // Bind binds a text that returns rows or writes, in a context over a state, or finds it in the cache.
 func (p *Planner) Bind(c *Context, st *catalog.State, text *parse.Statement, poll plan.Poll) (*planner.Bound, error) {
+	size := planSize{pool: p.Pool}
+	defer size.close() // what runs the statement charges for it anew
 	if len(text.Text) > longText {
-		return planner.Bind(p.Binding(c, st, text, poll), text.Node)
+		s := p.Binding(c, st, text, poll)
+		s.Grown = size.grown
+		return planner.Bind(s, text.Node)
 	}
 	k := planKey{text: text.Text, params: paramKey(c.ParamTypes), meaning: c.meaning}
 	if b := p.plans.find(k, st.Definitions()); b != nil {
 		return b, nil
 	}
 	s := p.Binding(c, st, text, poll)
+	s.Grown = size.grown
 	env, moment := *s.Env, false
 	env.ReadNow = func() { moment = true }
 	s.Env = &env

@@ -55,7 +55,7 @@ func (r *Executor) write(rel *catalog.Relation, changes []catalog.Change, segs [
 	}
 	keys, err := r.checkUnique(st, rel, segs, watched)
 	if err != nil {
-		return r.firstDuplicate(rel, watched, segs, st.Manifest(rel.OID), err)
+		return firstDuplicate(r, rel, watched, segs, st.Manifest(rel.OID), err)
 	}
 	t.Put(append(Append(st, rel, segs), keys...)...)
 	return nil

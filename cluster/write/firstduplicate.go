@@ -15,13 +15,13 @@ import (
 // or of a row before it: the one that PostgreSQL, which looks keys up row by row, reports. refused is the
 // error of some such row, which the checks found in the order that is fastest; it stays the error where
 // the first is not found.
-func (r *Executor) firstDuplicate(rel *catalog.Relation, watched *keyWatch, segs []*catalog.Segment, old *catalog.Manifest, refused error) error {
+func firstDuplicate(r *Executor, rel *catalog.Relation, watched *keyWatch, segs []*catalog.Segment, old *catalog.Manifest, refused error) error {
 	var e *pgerr.Error
 	if watched == nil || watched.kind != plan.InsertRows || watched.conflict || !errors.As(refused, &e) || e.Code != pgerr.UniqueViolation {
 		return refused
 	}
 	if len(segs) == 1 && segs[0].Rows == 1 {
-		return r.atCopied(refused, segs, 0)
+		return atCopied(r, refused, segs, 0)
 	}
 	fresh := &catalog.Manifest{Table: rel.OID, Partitions: [][]*catalog.Segment{segs}}
 	before := make([]int64, len(segs)) // rows, by segment
@@ -55,16 +55,16 @@ func (r *Executor) firstDuplicate(rel *catalog.Relation, watched *keyWatch, segs
 			}
 			id := row[len(row)-1].(int64)
 			if at := before[id>>32] + int64(uint32(id)); first < 0 || at < first {
-				first, refused = at, r.refusal(k, wcols[:len(wcols)-1], row[:len(row)-1])
+				first, refused = at, refusal(r, k, wcols[:len(wcols)-1], row[:len(row)-1])
 			}
 		}
 	}
-	return r.atCopied(refused, segs, first)
+	return atCopied(r, refused, segs, first)
 }
 
 // atCopied adds to an error of a row of new segments, of a COPY, its line. Rows that were divided by
 // their hash have lost their order.
-func (r *Executor) atCopied(refused error, segs []*catalog.Segment, row int64) error {
+func atCopied(r *Executor, refused error, segs []*catalog.Segment, row int64) error {
 	if r.copied == nil || row < 0 || segs[0].Of > 0 {
 		return refused
 	}

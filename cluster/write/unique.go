@@ -206,11 +206,11 @@ func (r *Executor) duplicate(k *uniqueKey, rows op.BatchReader, cols []plan.Colu
 	if err != nil || row == nil {
 		return err
 	}
-	return r.refusal(k, cols, row)
+	return refusal(r, k, cols, row)
 }
 
 // refusal is the error of a row with a key that another has.
-func (r *Executor) refusal(k *uniqueKey, cols []plan.Column, row []types.Datum) error {
+func refusal(r *Executor, k *uniqueKey, cols []plan.Column, row []types.Datum) error {
 	msg, what := "duplicate key value violates unique constraint %q", "already exists"
 	if k.building {
 		msg, what = "could not create unique index %q", "is duplicated"

@@ -34,6 +34,8 @@ type Session struct {
 	Fold func(expr.Expr) (types.Datum, error)
 	// Poll, where set, is called at each query, FROM item and expression; its error ends binding.
 	Poll plan.Poll
+	// Grown, where set, is told now and then how many columns the statement's plan has; its error ends binding.
+	Grown func(columns expr.ColID) error
 	// Trace, if not nil, receives what names and expressions are bound to.
 	Trace *Trace
 }
@@ -57,6 +59,7 @@ type SourceCatalog interface {
 // Binder binds one SQL text: the statement itself, or the text of a view or a default, which has
 // its own search path and no positions. All binders of a statement share its stmt.
 type Binder struct {
+	told expr.ColID // the last that Grown was told of
 	typing.Resolver
 	Session *Session
 	Stmt    *Statement
@@ -139,6 +142,12 @@ func mayNameRows(text string) bool {
 
 // Poll reports whether the statement may go on.
 func (b *Binder) Poll() error {
+	if g := b.Session.Grown; g != nil && b.Stmt.Next >= b.told+1024 {
+		b.told = b.Stmt.Next
+		if err := g(b.told); err != nil {
+			return err
+		}
+	}
 	if b.Session.Poll == nil {
 		return nil
 	}
