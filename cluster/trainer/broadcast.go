@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 	"sync"
 
 	"github.com/tributarydb/tributary/cluster/rpc"
-	"github.com/tributarydb/tributary/ml/canon"
 	"github.com/tributarydb/tributary/ml/reduce"
 	"github.com/tributarydb/tributary/ml/train"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -16,59 +16,41 @@ import (
 // broadcast is the header of a task that is sent down a tree of members, each of which
 // forwards chunks while it receives more.
 type broadcast struct {
-	name    string
-	iter    int
-	size    int   // bytes of the task
-	who     []int // indexes of the members that take part in it
-	at      int   // the receiver's index among them
-	stripe  int   // which chunks these are: chunk i is of stripe i mod stripes
-	stripes int
-	star    bool // all are children of the first, which is the driver
-}
-
-func (m *broadcast) encode() []byte {
-	var e canon.E
-	e.Str(m.name)
-	for _, v := range []int{m.iter, m.size, m.at, m.stripe, m.stripes} {
-		e.Int(v)
-	}
-	e.Bool(m.star)
-	e.U32(uint32(len(m.who)))
-	for _, i := range m.who {
-		e.U32(uint32(i))
-	}
-	return e.B
+	Name    string
+	Iter    int
+	Size    int   // bytes of the task
+	Who     []int // indexes of the members that take part in it
+	At      int   // the receiver's index among them
+	Stripe  int   // which chunks these are: chunk i is of stripe i mod Stripes
+	Stripes int
+	Star    bool // all are children of the first, which is the driver
 }
 
 func decodeBroadcast(b []byte) (*broadcast, error) {
-	d := canon.Read(b)
-	m := &broadcast{name: d.Str(), iter: d.Int(), size: d.Int(), at: d.Int(), stripe: d.Int(), stripes: d.Int(), star: d.Bool()}
-	for range d.Count(4) {
-		m.who = append(m.who, int(d.U32()))
+	m, err := rpc.Decode[broadcast](b)
+	if err == nil && (m.Size < 1 || m.At < 1 || m.At >= len(m.Who) || m.Stripes < 1 || m.Stripes > reduce.Stripes || m.Stripe < 0 || m.Stripe >= m.Stripes || slices.Min(m.Who) < 0) {
+		err = pgerr.New(pgerr.DataCorrupted, "a training task came with an invalid header")
 	}
-	if m.size < 1 || m.at < 1 || m.at >= len(m.who) || m.stripes < 1 || m.stripes > reduce.Stripes || m.stripe < 0 || m.stripe >= m.stripes {
-		d.Fail()
-	}
-	return m, d.Done("a training task's way")
+	return &m, err
 }
 
 // children returns the indexes of the members to which the receiver forwards.
 func (m *broadcast) children() []int {
-	if m.star {
-		return reduce.Star(len(m.who), m.at)
+	if m.Star {
+		return reduce.Star(len(m.Who), m.At)
 	}
-	return reduce.Children(len(m.who), m.stripe, m.at)
+	return reduce.Children(len(m.Who), m.Stripe, m.At)
 }
 
 // chunks returns an iterator over the stripe's chunks of a whole task.
 func (m *broadcast) chunks(b []byte) func() ([]byte, error) {
-	at := m.stripe * chunkBytes
+	at := m.Stripe * chunkBytes
 	return func() ([]byte, error) {
 		if at >= len(b) {
 			return nil, io.EOF
 		}
 		chunk := b[at:min(at+chunkBytes, len(b))]
-		at += m.stripes * chunkBytes
+		at += m.Stripes * chunkBytes
 		return chunk, nil
 	}
 }
@@ -89,8 +71,8 @@ func (p *part) pass(ctx context.Context, m *broadcast, recv func() ([]byte, erro
 			var err error
 			for k, c := range children {
 				to := *m
-				to.at = c
-				put, err := p.t.cfg.Peers.Put(ctx, p.members[m.who[c]], callTask, to.encode())
+				to.At = c
+				put, err := p.t.cfg.Peers.Put(ctx, p.members[m.Who[c]], callTask, rpc.Encode(to))
 				if err != nil {
 					return err
 				}
@@ -109,7 +91,7 @@ func (p *part) pass(ctx context.Context, m *broadcast, recv func() ([]byte, erro
 		if err != nil {
 			return err
 		}
-		return p.answered(ctx, m.iter, partials)
+		return p.answered(ctx, m.Iter, partials)
 	})
 }
 
@@ -119,7 +101,7 @@ type chunkStore func(chunk []byte) ([]byte, error)
 // forward stores the chunks that recv returns and sends them to puts, all but the last
 // one: it returns that, which is sent with the stream's end in one write.
 func (m *broadcast) forward(recv func() ([]byte, error), take chunkStore, puts []*rpc.Put) (last []byte, err error) {
-	for at := m.stripe * chunkBytes; ; {
+	for at := m.Stripe * chunkBytes; ; {
 		chunk, err := recv()
 		if err == io.EOF {
 			return last, nil
@@ -130,7 +112,7 @@ func (m *broadcast) forward(recv func() ([]byte, error), take chunkStore, puts [
 		if err != nil {
 			return nil, err
 		}
-		if at += m.stripes * chunkBytes; at >= m.size {
+		if at += m.Stripes * chunkBytes; at >= m.Size {
 			last = chunk
 			continue
 		}
@@ -157,30 +139,30 @@ type incomingTask struct {
 // incoming returns the task that a stripe belongs to.
 func (p *part) incoming(m *broadcast) (*incomingTask, error) {
 	p.mu.Lock()
-	a := p.coming[m.iter]
+	a := p.coming[m.Iter]
 	if a == nil {
-		a = &incomingTask{size: m.size, refs: m.stripes, full: make(chan struct{})}
-		p.coming[m.iter] = a
+		a = &incomingTask{size: m.Size, refs: m.Stripes, full: make(chan struct{})}
+		p.coming[m.Iter] = a
 	}
 	p.mu.Unlock()
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	switch {
-	case a.size != m.size:
-		return nil, pgerr.New(pgerr.DataCorrupted, "the stripes of a training task are of %d and %d bytes", a.size, m.size)
+	case a.size != m.Size:
+		return nil, pgerr.New(pgerr.DataCorrupted, "the stripes of a training task are of %d and %d bytes", a.size, m.Size)
 	case a.buf == nil:
-		if a.buf = p.reuse(m.size); a.buf == nil {
-			if err := p.w.Hold(int64(m.size)); err != nil {
+		if a.buf = p.reuse(m.Size); a.buf == nil {
+			if err := p.w.Hold(int64(m.Size)); err != nil {
 				return nil, err
 			}
-			a.buf = make([]byte, m.size)
+			a.buf = make([]byte, m.Size)
 		}
-		if err := p.w.Hold(int64(m.size)); err != nil { // for the decoded task
-			p.w.Release(int64(m.size))
+		if err := p.w.Hold(int64(m.Size)); err != nil { // for the decoded task
+			p.w.Release(int64(m.Size))
 			a.buf = nil
 			return nil, err
 		}
-		a.left = m.size
+		a.left = m.Size
 	}
 	return a, nil
 }
@@ -191,7 +173,7 @@ func (p *part) leave(m *broadcast, a *incomingTask) {
 	a.refs--
 	last := a.refs == 0
 	if last {
-		delete(p.coming, m.iter)
+		delete(p.coming, m.Iter)
 	}
 	p.mu.Unlock()
 	if !last || a.buf == nil {
@@ -244,8 +226,8 @@ func (a *incomingTask) put(at int, b []byte) ([]byte, error) {
 // receive receives a stripe of a task and forwards it. The first stripe's call runs the
 // task, once all stripes are complete. It returns what the caller is answered.
 func (p *part) receive(ctx context.Context, m *broadcast, recv func() ([]byte, error)) (out []byte, err error) {
-	for _, i := range m.who {
-		if i >= len(p.members) || m.who[m.at] != p.self {
+	for _, i := range m.Who {
+		if i >= len(p.members) || m.Who[m.At] != p.self {
 			return nil, pgerr.New(pgerr.DataCorrupted, "a training task went to the wrong member")
 		}
 	}
@@ -254,20 +236,20 @@ func (p *part) receive(ctx context.Context, m *broadcast, recv func() ([]byte, e
 		return nil, err
 	}
 	var to *answer
-	if m.star {
+	if m.Star {
 		to = &answer{p: p}
 		defer func() { out = to.take() }()
 	}
 	defer p.leave(m, a)
-	at := m.stripe * chunkBytes
+	at := m.Stripe * chunkBytes
 	take := func(chunk []byte) ([]byte, error) {
 		defer rpc.Free(chunk)
 		kept, err := a.put(at, chunk)
-		at += m.stripes * chunkBytes
+		at += m.Stripes * chunkBytes
 		return kept, err
 	}
 	return nil, p.pass(ctx, m, recv, take, func(ctx context.Context) error {
-		if m.stripe > 0 {
+		if m.Stripe > 0 {
 			return nil
 		}
 		select {
@@ -287,7 +269,7 @@ func (p *part) receive(ctx context.Context, m *broadcast, recv func() ([]byte, e
 
 // send has the members with these indexes do a task; this member is the first.
 func (p *part) send(ctx context.Context, t train.Task, who []int) (r *reduction, err error) {
-	m := broadcast{name: p.name, iter: t.Iter, who: who, stripes: 1, star: p.w.Job().Gathers()}
+	m := broadcast{Name: p.name, Iter: t.Iter, Who: who, Stripes: 1, Star: p.w.Job().Gathers()}
 	var b []byte
 	if len(who) > 1 { // on one node nothing is encoded
 		had := p.reuse(-1)
@@ -297,17 +279,17 @@ func (p *part) send(ctx context.Context, t train.Task, who []int) (r *reduction,
 			return nil, err
 		}
 		defer func() { p.save(b, err == nil && t.Step()) }()
-		m.size = len(b)
+		m.Size = len(b)
 		// What costs the driver's link no more than a chunk goes to all at once: fewer
 		// messages wait for each other.
-		m.star = m.star || m.size*(len(who)-1) <= chunkBytes
-		if m.size > chunkBytes && !m.star {
-			m.stripes = reduce.Stripes
+		m.Star = m.Star || m.Size*(len(who)-1) <= chunkBytes
+		if m.Size > chunkBytes && !m.Star {
+			m.Stripes = reduce.Stripes
 		}
 	}
-	err = parallel(ctx, m.stripes, func(ctx context.Context, i int) error {
+	err = parallel(ctx, m.Stripes, func(ctx context.Context, i int) error {
 		m := m
-		m.stripe = i
+		m.Stripe = i
 		return p.pass(ctx, &m, m.chunks(b), func(chunk []byte) ([]byte, error) { return chunk, nil }, func(ctx context.Context) (err error) {
 			if i == 0 {
 				r, err = p.task(ctx, t, nil)

@@ -8,5 +8,5 @@ import (
 )
 
 func TestManualLayout(t *testing.T) {
-	manual.Part(t, "docs/explanation/layouts.md", "trainings", "```\n"+codec.Layout(openMsg{}, keptMsg{}, keepMsg{})+"```")
+	manual.Part(t, "docs/explanation/layouts.md", "trainings", "```\n"+codec.Layout(openMsg{}, broadcast{}, offer{}, keptMsg{}, keepMsg{})+"```")
 }

@@ -71,8 +71,8 @@ func (p *part) sendRows(ctx context.Context, to int, each func(put func(rows []b
 	}()
 	err := each(func(rows []byte) (err error) {
 		if put == nil { // opened on demand: not all pairs of nodes have rows for each other
-			m := &offer{name: p.name, slice: rowsSlice}
-			if put, err = p.t.cfg.Peers.Put(ctx, p.members[to], callOffer, m.encode()); err != nil {
+			m := &offer{Name: p.name, Slice: rowsSlice}
+			if put, err = p.t.cfg.Peers.Put(ctx, p.members[to], callOffer, rpc.Encode(*m)); err != nil {
 				return err
 			}
 		}
@@ -145,7 +145,7 @@ func (p *part) sendUp(ctx context.Context, iter int, s *train.Shipment, to *answ
 		answered, err = to.add(s, e.B)
 	}
 	if !answered {
-		m := offer{name: p.name, iter: iter, slice: s.Slice, node: s.Node, size: len(e.B)}
+		m := offer{Name: p.name, Iter: iter, Slice: s.Slice, Node: s.Node, Size: len(e.B)}
 		err = p.deliver(ctx, s.To, &m, e.B)
 	}
 	if s.Data != nil {
@@ -156,7 +156,7 @@ func (p *part) sendUp(ctx context.Context, iter int, s *train.Shipment, to *answ
 
 // deliver sends the bytes of an offer.
 func (p *part) deliver(ctx context.Context, to int, m *offer, b []byte) error {
-	put, err := p.t.cfg.Peers.Put(ctx, p.members[to], callOffer, m.encode())
+	put, err := p.t.cfg.Peers.Put(ctx, p.members[to], callOffer, rpc.Encode(*m))
 	if err != nil {
 		return err
 	}
@@ -167,18 +167,18 @@ func (p *part) deliver(ctx context.Context, to int, m *offer, b []byte) error {
 // offer receives a partial from another member, which may be ahead of this one. It is
 // read at once: unread data in the connection would block other calls.
 func (p *part) offer(ctx context.Context, m *offer, recv func() ([]byte, error)) error {
-	if err := p.w.Hold(int64(m.size)); err != nil {
+	if err := p.w.Hold(int64(m.Size)); err != nil {
 		return err
 	}
-	defer p.w.Release(int64(m.size))
-	data, err := readChunks(recv, m.size)
+	defer p.w.Release(int64(m.Size))
+	data, err := readChunks(recv, m.Size)
 	if err != nil {
 		return err
 	}
 	defer rpc.Free(data) // what is decoded is a copy
-	r, err := p.reduction(ctx, m.iter)
+	r, err := p.reduction(ctx, m.Iter)
 	if err != nil || r == nil { // late, from a task that is over
 		return err
 	}
-	return r.part.OfferBytes(ctx, m.slice, m.node, data)
+	return r.part.OfferBytes(ctx, m.Slice, m.Node, data)
 }

@@ -198,7 +198,7 @@ func (t *Trainer) handleTask(ctx context.Context, header []byte, recv func() ([]
 	if err != nil {
 		return nil, err
 	}
-	p, ctx, done, err := t.use(ctx, m.name)
+	p, ctx, done, err := t.use(ctx, m.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -211,12 +211,12 @@ func (t *Trainer) handleOffer(ctx context.Context, header []byte, recv func() ([
 	if err != nil {
 		return nil, err
 	}
-	p, ctx, done, err := t.use(ctx, m.name)
+	p, ctx, done, err := t.use(ctx, m.Name)
 	if err != nil {
 		return nil, err
 	}
 	defer done()
-	if m.slice == rowsSlice {
+	if m.Slice == rowsSlice {
 		return nil, p.take(recv)
 	}
 	return nil, p.offer(ctx, m, recv)

@@ -1,9 +1,10 @@
 package trainer
 
 import (
-	"github.com/tributarydb/tributary/ml/canon"
+	"github.com/tributarydb/tributary/cluster/rpc"
 	"github.com/tributarydb/tributary/ml/reduce"
 	"github.com/tributarydb/tributary/ml/train"
+	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
 // The RPCs.
@@ -45,31 +46,19 @@ type keepMsg struct {
 // offer is the header of a slice of a partial that is sent to the home of its parent, or of
 // rows that are sent to the owner of their leaves.
 type offer struct {
-	name  string
-	iter  int
-	slice int // rowsSlice for rows
-	node  reduce.Node
-	size  int // bytes that follow; 0: there were no rows
+	Name  string
+	Iter  int
+	Slice int // rowsSlice for rows
+	Node  reduce.Node
+	Size  int // bytes that follow; 0: there were no rows
 }
 
 const rowsSlice = -1
 
-func (m *offer) encode() []byte {
-	var e canon.E
-	e.Str(m.name)
-	e.Int(m.iter)
-	e.Int(m.slice)
-	e.U32(uint32(m.node.Level))
-	e.U32(uint32(m.node.Index))
-	e.Int(m.size)
-	return e.B
-}
-
 func decodeOffer(b []byte) (*offer, error) {
-	d := canon.Read(b)
-	m := &offer{name: d.Str(), iter: d.Int(), slice: d.Int(), node: reduce.Node{Level: int32(d.U32()), Index: int32(d.U32())}, size: d.Int()}
-	if m.size < 0 {
-		d.Fail()
+	m, err := rpc.Decode[offer](b)
+	if err == nil && m.Size < 0 {
+		err = pgerr.New(pgerr.DataCorrupted, "a training partial came with an invalid header")
 	}
-	return m, d.Done("the header of a training partial")
+	return &m, err
 }

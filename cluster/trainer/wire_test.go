@@ -5,33 +5,34 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/tributarydb/tributary/cluster/rpc"
 	"github.com/tributarydb/tributary/ml/reduce"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
 // TestHeaders: a header is the same after encoding and decoding, and an invalid one is an error.
 func TestHeaders(t *testing.T) {
-	m := &broadcast{name: "3.1", iter: 7, size: 1 << 30, who: []int{0, 2, 3}, at: 2, stripe: 1, stripes: 2}
-	got, err := decodeBroadcast(m.encode())
+	m := &broadcast{Name: "3.1", Iter: 7, Size: 1 << 30, Who: []int{0, 2, 3}, At: 2, Stripe: 1, Stripes: 2}
+	got, err := decodeBroadcast(rpc.Encode(*m))
 	if err != nil || !reflect.DeepEqual(got, m) {
 		t.Errorf("%+v %v", got, err)
 	}
-	o := &offer{name: "3.1", iter: 7, slice: 5, node: reduce.Node{Level: 2, Index: 9}, size: 12}
-	if got, err := decodeOffer(o.encode()); err != nil || !reflect.DeepEqual(got, o) {
+	o := &offer{Name: "3.1", Iter: 7, Slice: 5, Node: reduce.Node{Level: 2, Index: 9}, Size: 12}
+	if got, err := decodeOffer(rpc.Encode(*o)); err != nil || !reflect.DeepEqual(got, o) {
 		t.Errorf("%+v %v", got, err)
 	}
-	for n := range m.encode() {
-		if _, err := decodeBroadcast(m.encode()[:n]); !pgerr.Is(err, pgerr.DataCorrupted) {
+	for n := range rpc.Encode(*m) {
+		if _, err := decodeBroadcast(rpc.Encode(*m)[:n]); !pgerr.Is(err, pgerr.ProtocolViolation) {
 			t.Fatalf("a task's header of %d bytes: %v", n, err)
 		}
 	}
-	for i, bad := range []broadcast{{size: 1, who: []int{0, 1}, at: 2, stripes: 1}, {size: 1, who: []int{0, 1}, at: 0, stripes: 1}, {size: 1, who: []int{0, 1}, at: 1, stripes: 3},
-		{size: 1, who: []int{0, 1}, at: 1, stripe: 1, stripes: 1}, {who: []int{0, 1}, at: 1, stripes: 1}, {size: 1, who: []int{0, 1}, at: 1}} {
-		if _, err := decodeBroadcast(bad.encode()); !pgerr.Is(err, pgerr.DataCorrupted) {
+	for i, bad := range []broadcast{{Size: 1, Who: []int{0, 1}, At: 2, Stripes: 1}, {Size: 1, Who: []int{0, 1}, At: 0, Stripes: 1}, {Size: 1, Who: []int{0, 1}, At: 1, Stripes: 3},
+		{Size: 1, Who: []int{0, 1}, At: 1, Stripe: 1, Stripes: 1}, {Who: []int{0, 1}, At: 1, Stripes: 1}, {Size: 1, Who: []int{0, 1}, At: 1}} {
+		if _, err := decodeBroadcast(rpc.Encode(bad)); !pgerr.Is(err, pgerr.DataCorrupted) {
 			t.Errorf("header %d was taken: %v", i, err)
 		}
 	}
-	if _, err := decodeOffer((&offer{size: -1}).encode()); !pgerr.Is(err, pgerr.DataCorrupted) {
+	if _, err := decodeOffer(rpc.Encode(offer{Size: -1})); !pgerr.Is(err, pgerr.DataCorrupted) {
 		t.Errorf("an offer of -1 bytes: %v", err)
 	}
 }
@@ -60,7 +61,7 @@ func TestChunks(t *testing.T) {
 	whole := make([]byte, 5*chunkBytes/2)
 	total := 0
 	for stripe := range reduce.Stripes {
-		next := (&broadcast{stripe: stripe, stripes: reduce.Stripes}).chunks(whole)
+		next := (&broadcast{Stripe: stripe, Stripes: reduce.Stripes}).chunks(whole)
 		for {
 			p, err := next()
 			if err != nil {

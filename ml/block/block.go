@@ -55,15 +55,8 @@ func New(rows, dense, codes int, narrow bool) *Block {
 	return b
 }
 
-// NewDirty is New for who writes the dense columns, labels and weights, and says
-// with Clear from which row on not: they have whatever their memory had.
-func NewDirty(rows, dense, codes int, narrow bool) *Block {
-	b := newDirty(rows, dense, codes, narrow)
-	b.W = spare.Dirty[float64](len(b.Y))
-	return b
-}
-
-// newDirty is NewDirty without weights.
+// newDirty is New, without weights, for who writes the dense columns and labels, and says with
+// Clear from which row on not: they have whatever their memory had.
 func newDirty(rows, dense, codes int, narrow bool) *Block {
 	n := f64.Tiles(rows) * f64.Lanes
 	b := &Block{Rows: rows, Dense: dense, Codes: codes, Code: make([]int32, n*codes), Y: spare.Dirty[float64](n)}

@@ -3,8 +3,6 @@ package block
 import (
 	"bytes"
 	"encoding/binary"
-
-	"github.com/tributarydb/tributary/ml/canon"
 )
 
 // RowHash is the hash of a row's record: equal rows have equal ones.
@@ -12,15 +10,6 @@ type RowHash [HashBytes]byte
 
 // Bucket is the bucket that the row is distributed to.
 func (h *RowHash) Bucket() int { return int(binary.BigEndian.Uint64(h[:]) >> (64 - BucketBits)) }
-
-// Encode appends the hash.
-func (h *RowHash) Encode(e *canon.E) { e.B = append(e.B, h[:]...) }
-
-// DecodeRowHash reads what Encode wrote.
-func DecodeRowHash(d *canon.D) (h RowHash) {
-	copy(h[:], d.Take(HashBytes))
-	return h
-}
 
 // HashBytes is the size of a RowHash.
 const HashBytes = 16

@@ -54,7 +54,7 @@ func TestSpares(t *testing.T) {
 	runtime.KeepAlive(was)
 }
 
-// TestDirtyBlocks: NewDirty does not clear the memory of a block; Clear(end) must set everything
+// TestDirtyBlocks: newDirty does not clear the memory of a block; Clear(end) must set everything
 // from row `end` on to zero, whatever was in memory before.
 func TestDirtyBlocks(t *testing.T) {
 	const rows, dense = 8192, 3
@@ -68,7 +68,8 @@ func TestDirtyBlocks(t *testing.T) {
 			}
 			spare.Reuse(old.X32)
 			spare.Reuse(old.X64)
-			b := NewDirty(rows, dense, 0, narrow)
+			b := newDirty(rows, dense, 0, narrow)
+			b.W = spare.Dirty[float64](len(b.Y))
 			for i := range end {
 				for j := range dense {
 					b.Set(i, j, float64(i+j))

@@ -20,7 +20,7 @@ func unitWeights(rows int) []float64 {
 	return units[UnitRows-rows:][:n:n]
 }
 
-// NewUnit is NewDirty of at most UnitRows rows that all weigh 1. Their weights are one
+// NewUnit is newDirty of at most UnitRows rows that all weigh 1. Their weights are one
 // array shared by all such blocks, which must not be written: writing and reading
 // separate weights would be a twelfth of the work on a row of twenty numbers. With
 // fewer rows, First must cut the block to them, or the others count too.

@@ -93,33 +93,18 @@ func (c *Copies) Merge(o *Copies) {
 }
 
 // Encode implements family.Message.
-func (c *Copies) Encode(e *canon.E) {
-	e.I64(c.Rows)
-	e.I64s(c.Bins)
-	e.I64(c.Missed)
-	e.Int(c.Lossy)
-	e.U32(uint32(len(c.List)))
-	for _, x := range c.List {
-		x.Hash.Encode(e)
-		e.U32(uint32(x.Node))
-		e.I64(x.N)
-		e.I64(x.Apart)
-		e.Bool(x.Whole)
-	}
-}
+func (c *Copies) Encode(e *canon.E) { canon.Put(e, c) }
 
 // DecodeCopies reads what Encode wrote.
 func DecodeCopies(d *canon.D) *Copies {
-	c := &Copies{Rows: d.I64(), Bins: d.I64s(), Missed: d.I64(), Lossy: d.Int()}
+	c := canon.Get[Copies](d)
 	if n := len(c.Bins); n != 0 && n != drawBins {
 		d.Fail()
 	}
-	for range d.Count(block.HashBytes + 21) {
-		x := Copy{Hash: block.DecodeRowHash(d), Node: int32(d.U32()), N: d.I64(), Apart: d.I64(), Whole: d.Bool()}
+	for _, x := range c.List {
 		if x.Node < 0 || x.Node >= maxNodes || x.N < 0 || x.Apart < 0 {
 			d.Fail()
 		}
-		c.List = append(c.List, x)
 	}
 	return c
 }

@@ -202,24 +202,12 @@ func inTurn(at, n int64, fold, folds int) int64 {
 	return below(at+n) - below(at)
 }
 
-// Encode writes the canonical bytes.
-func (h *Holdout) Encode(e *canon.E) {
-	e.F64(h.Share)
-	e.Int(h.From)
-	e.Int(h.Cut)
-	e.U32(uint32(len(h.Common)))
-	for _, q := range h.Common {
-		q.Hash.Encode(e)
-		e.I64s(q.Held)
-	}
-}
+// Encode implements family.Message.
+func (h *Holdout) Encode(e *canon.E) { canon.Put(e, h) }
 
 // DecodeHoldout reads what Encode wrote.
 func DecodeHoldout(d *canon.D) *Holdout {
-	h := &Holdout{Share: d.F64(), From: d.Int(), Cut: d.Int()}
-	for range d.Count(block.HashBytes + 12) {
-		h.Common = append(h.Common, Quota{Hash: block.DecodeRowHash(d), Held: d.I64s()})
-	}
+	h := canon.Get[Holdout](d)
 	if h.From < 0 || h.Cut < h.From || h.Cut > drawBins || !(h.Share >= 0 && h.Share < 1) {
 		d.Fail()
 	}

@@ -189,3 +189,27 @@ func TestPlace(t *testing.T) {
 		}
 	}
 }
+
+// Tops returns the roots of the largest subtrees that worker owns completely, in leaf
+// order: what it can fold without input from others.
+func (p *Plan) Tops(worker int) []Node {
+	var tops []Node
+	var walk func(n Node)
+	walk = func(n Node) {
+		if of := p.owns[n.Level][n.Index]; of != shared {
+			if of == worker {
+				tops = append(tops, n)
+			}
+			return
+		}
+		l, r, two := p.children(n)
+		walk(l)
+		if two {
+			walk(r)
+		}
+	}
+	if p.leaves > 0 {
+		walk(p.Root())
+	}
+	return tops
+}

@@ -124,30 +124,6 @@ func (p *Plan) Valid(n Node) bool {
 	return n.Level >= 0 && int(n.Level) < len(p.owns) && n.Index >= 0 && int(n.Index) < len(p.owns[n.Level])
 }
 
-// Tops returns the roots of the largest subtrees that worker owns completely, in leaf
-// order: what it can fold without input from others.
-func (p *Plan) Tops(worker int) []Node {
-	var tops []Node
-	var walk func(n Node)
-	walk = func(n Node) {
-		if of := p.owns[n.Level][n.Index]; of != shared {
-			if of == worker {
-				tops = append(tops, n)
-			}
-			return
-		}
-		l, r, two := p.children(n)
-		walk(l)
-		if two {
-			walk(r)
-		}
-	}
-	if p.leaves > 0 {
-		walk(p.Root())
-	}
-	return tops
-}
-
 // children returns the one or two nodes that n merges.
 func (p *Plan) children(n Node) (l, r Node, two bool) {
 	l = Node{n.Level - 1, 2 * n.Index}

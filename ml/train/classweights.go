@@ -90,8 +90,8 @@ func namedWeights(f *feature.Fitted, named []family.ClassWeight, pos int) ([]flo
 
 // targetWeights are the weights of classes of several targets.
 type targetWeights struct {
-	class [][]float64 // by target; nil where its rows keep their own weights
-	sums  []float64   // of the rows to train on, likewise multiplied
+	Class [][]float64 // by target; nil where its rows keep their own weights
+	Sums  []float64   // of the rows to train on, likewise multiplied
 }
 
 // targetWeights returns the class weights of several targets; nil where there are none.
@@ -105,11 +105,11 @@ func (r *runner) targetWeights(ctx context.Context) (*targetWeights, error) {
 		if err != nil {
 			return nil, err
 		}
-		w.class = append(w.class, one)
+		w.Class = append(w.Class, one)
 	}
-	sums, err := reduceTo[weightSums](ctx, r.red, &weightTask{w.class})
+	sums, err := reduceTo[weightSums](ctx, r.red, &weightTask{w.Class})
 	for i := range sums {
-		w.sums = append(w.sums, sums[i].Value())
+		w.Sums = append(w.Sums, sums[i].Value())
 	}
 	return w, err
 }
@@ -118,8 +118,7 @@ func (r *runner) targetWeights(ctx context.Context) (*targetWeights, error) {
 func (w *targetWeights) encode(e *canon.E) {
 	e.Bool(w != nil)
 	if w != nil {
-		(&weightTask{w.class}).Encode(e)
-		e.F64s(w.sums)
+		canon.Put(e, w)
 	}
 }
 
@@ -127,8 +126,8 @@ func decodeTargetWeights(j *Job, d *canon.D) *targetWeights {
 	if !d.Bool() {
 		return nil
 	}
-	w := &targetWeights{decodeWeight(j, d).class, d.F64s()}
-	if len(w.sums) != len(w.class) {
+	w := canon.Get[targetWeights](d)
+	if len(w.Class) != len(j.targets) || len(w.Sums) != len(w.Class) {
 		d.Fail()
 	}
 	return w
@@ -138,7 +137,7 @@ func decodeTargetWeights(j *Job, d *canon.D) *targetWeights {
 // function that releases its memory.
 func (t *targetWeights) aim(b *block.Block, target int, blocks *block.Blocks) (*block.Block, func(), error) {
 	b, free := aimed(b, target), func() {}
-	if t == nil || t.class[target] == nil {
+	if t == nil || t.Class[target] == nil {
 		return b, free, nil
 	}
 	n := 8 * int64(len(b.W))
@@ -148,36 +147,28 @@ func (t *targetWeights) aim(b *block.Block, target int, blocks *block.Blocks) (*
 	c := *b
 	c.W = make([]float64, len(b.W))
 	for i, x := range b.W[:b.Rows] {
-		c.W[i] = float64(x * t.class[target][int(b.Y[i])])
+		c.W[i] = float64(x * t.Class[target][int(b.Y[i])])
 	}
 	return &c, func() { blocks.Unreserve(n) }, nil
 }
 
 // weightTask computes the total weight of the rows to train on, by target.
-type weightTask struct{ class [][]float64 }
+type weightTask struct{ Class [][]float64 }
 
 func (t *weightTask) kind() uint8 { return kindWeight }
 
-func (t *weightTask) Encode(e *canon.E) {
-	e.U32(uint32(len(t.class)))
-	for _, c := range t.class {
-		e.F64s(c)
-	}
-}
+func (t *weightTask) Encode(e *canon.E) { canon.Put(e, t) }
 
 func decodeWeight(j *Job, d *canon.D) *weightTask {
-	t := &weightTask{}
-	for range d.Count(4) {
-		t.class = append(t.class, d.F64s())
-	}
-	if len(t.class) != len(j.targets) {
+	t := canon.Get[weightTask](d)
+	if len(t.Class) != len(j.targets) {
 		d.Fail()
 	}
 	return t
 }
 
 func (t *weightTask) decode(_ *Job, d *canon.D) family.Message {
-	s := make(weightSums, len(t.class))
+	s := make(weightSums, len(t.Class))
 	for i := range s {
 		if b := d.Take(exact.Bytes); b != nil {
 			s[i].Decode(b)
@@ -207,7 +198,7 @@ func (s weightSums) Encode(e *canon.E) {
 // begin implements body.
 func (t *weightTask) begin(w *Worker, p *Part) error {
 	return p.do(w.rows.Over(func(ctx context.Context, leaf int) (family.Message, error) {
-		sums := make(weightSums, len(t.class))
+		sums := make(weightSums, len(t.Class))
 		b, release, err := w.blocks.Open(blockOf(family.Rows{Leaf: leaf}))
 		if err != nil || b == nil {
 			return sums, err
@@ -216,7 +207,7 @@ func (t *weightTask) begin(w *Worker, p *Part) error {
 		for k := range sums {
 			aim := aimed(b, k)
 			for i, x := range aim.W[:aim.Rows] {
-				if c := t.class[k]; c != nil {
+				if c := t.Class[k]; c != nil {
 					x = float64(x * c[int(aim.Y[i])])
 				}
 				sums[k].Add(x)

@@ -1,7 +1,6 @@
 package train
 
 import (
-	"bytes"
 	"context"
 
 	"github.com/tributarydb/tributary/ml/block"
@@ -28,11 +27,11 @@ func Distribute(ctx context.Context, job *Job, red Reducer, workers int) (*Distr
 	if err != nil {
 		return nil, err
 	}
-	d := &Distribution{Rescan: f.short, job: job, red: red}
-	for _, n := range f.buckets {
+	d := &Distribution{Rescan: f.Short, job: job, red: red}
+	for _, n := range f.Buckets {
 		d.Rows += n
 	}
-	if d.owners = job.rows().Place(job.Leaves(f.buckets), workers); d.Rescan {
+	if d.owners = job.rows().Place(job.Leaves(f.Buckets), workers); d.Rescan {
 		return d, d.reduce(ctx, &sendTask{d.owners, true})
 	}
 	return d, d.Again(ctx)
@@ -49,14 +48,14 @@ func (d *Distribution) Again(ctx context.Context) error {
 
 // send has rows sent to their owners, and the copies of frequent ones shared by all leaves.
 func (d *Distribution) send(ctx context.Context) error {
-	if err := d.reduce(ctx, &sendTask{owners: d.owners}); err != nil || !d.job.Spreads(len(d.owners)) {
+	if err := d.reduce(ctx, &sendTask{Owners: d.owners}); err != nil || !d.job.Spreads(len(d.owners)) {
 		return err
 	}
 	list, err := reduceTo[frequentRows](ctx, d.red, &frequentTask{d.Rows})
 	if err != nil || len(list) == 0 {
 		return err
 	}
-	return d.reduce(ctx, &shareTask{sendTask{owners: d.owners}, record.MergeFrequent(list, d.Rows)})
+	return d.reduce(ctx, &shareTask{d.owners, record.MergeFrequent(list, d.Rows)})
 }
 
 func (d *Distribution) reduce(ctx context.Context, b body) error {
@@ -69,8 +68,8 @@ type finishTask struct{}
 
 // finished is how many rows workers have, by bucket, and whether one cannot hold its own.
 type finished struct {
-	buckets []int64
-	short   bool
+	Buckets []int64
+	Short   bool
 }
 
 func (t *finishTask) kind() uint8 { return kindFinish }
@@ -80,7 +79,7 @@ func (t *finishTask) Encode(*canon.E) {}
 func (t *finishTask) begin(w *Worker, p *Part) error {
 	p.ofNode(func(context.Context) (family.Message, error) {
 		f := &finished{}
-		f.buckets, f.short = w.rows.Finish()
+		f.Buckets, f.Short = w.rows.Finish()
 		w.due = true // in place they are where they belong
 		return f, nil
 	})
@@ -88,14 +87,11 @@ func (t *finishTask) begin(w *Worker, p *Part) error {
 }
 
 // Encode implements family.Message.
-func (f *finished) Encode(e *canon.E) {
-	e.I64s(f.buckets)
-	e.Bool(f.short)
-}
+func (f *finished) Encode(e *canon.E) { canon.Put(e, f) }
 
 func (t *finishTask) decode(_ *Job, d *canon.D) family.Message {
-	f := &finished{d.I64s(), d.Bool()}
-	if n := len(f.buckets); n != block.Buckets && n != 1 {
+	f := canon.Get[finished](d)
+	if n := len(f.Buckets); n != block.Buckets && n != 1 {
 		d.Fail()
 	}
 	return f
@@ -103,21 +99,21 @@ func (t *finishTask) decode(_ *Job, d *canon.D) family.Message {
 
 func (t *finishTask) merge(_ *Job, left, right family.Message) (family.Message, error) {
 	return merged(left, right, func(a, b *finished) {
-		if len(a.buckets) < len(b.buckets) {
-			a.buckets, b.buckets = b.buckets, a.buckets
+		if len(a.Buckets) < len(b.Buckets) {
+			a.Buckets, b.Buckets = b.Buckets, a.Buckets
 		}
-		for i, n := range b.buckets {
-			a.buckets[i] += n
+		for i, n := range b.Buckets {
+			a.Buckets[i] += n
 		}
-		a.short = a.short || b.short
+		a.Short = a.Short || b.Short
 	})
 }
 
 // sendTask has workers send rows to the owners of their leaves; or, with rescan, drop them:
 // the query will be read once more.
 type sendTask struct {
-	owners []int
-	rescan bool
+	Owners []int
+	Rescan bool
 }
 
 // done is a partial that only says that a worker is done.
@@ -128,42 +124,27 @@ func (done) Encode(*canon.E) {}
 
 func (t *sendTask) kind() uint8 { return kindSend }
 
-func (t *sendTask) Encode(e *canon.E) {
-	e.U32(uint32(len(t.owners)))
-	for _, o := range t.owners {
-		e.U32(uint32(o))
-	}
-	e.Bool(t.rescan)
-}
-
-func decodeSend(d *canon.D) *sendTask {
-	t := &sendTask{}
-	for range d.Count(4) {
-		t.owners = append(t.owners, int(d.U32()))
-	}
-	t.rescan = d.Bool()
-	return t
-}
+func (t *sendTask) Encode(e *canon.E) { canon.Put(e, t) }
 
 func (t *sendTask) begin(w *Worker, p *Part) error {
-	if n := len(t.owners); n > block.Buckets {
+	if n := len(t.Owners); n > block.Buckets {
 		return pgerr.New(pgerr.DataCorrupted, "a training has %d leaves", n)
 	}
 	p.ofNode(func(ctx context.Context) (family.Message, error) {
-		if t.rescan {
-			again, err := w.rows.ReadAgain(t.owners)
+		if t.Rescan {
+			again, err := w.rows.ReadAgain(t.Owners)
 			if err != nil {
 				return nil, err
 			}
 			w.rows = again
-			w.assign(t.owners)
+			w.assign(t.Owners)
 			return done{}, nil
 		}
 		d, err := w.distributed()
 		if err == nil {
-			err = d.Send(ctx, t.owners)
+			err = d.Send(ctx, t.Owners)
 		}
-		w.owners, w.due = t.owners, true
+		w.owners, w.due = t.Owners, true
 		return done{}, err
 	})
 	return nil
@@ -174,14 +155,14 @@ func (t *sendTask) decode(*Job, *canon.D) family.Message { return done{} }
 func (t *sendTask) merge(_ *Job, left, _ family.Message) (family.Message, error) { return left, nil }
 
 // frequentTask asks for the rows that are frequent among so many.
-type frequentTask struct{ total int64 }
+type frequentTask struct{ Total int64 }
 
 // frequentRows are those of some workers.
 type frequentRows []record.Frequent
 
 func (t *frequentTask) kind() uint8 { return kindFrequent }
 
-func (t *frequentTask) Encode(e *canon.E) { e.I64(t.total) }
+func (t *frequentTask) Encode(e *canon.E) { canon.Put(e, t) }
 
 func (t *frequentTask) begin(w *Worker, p *Part) error {
 	p.ofNode(func(context.Context) (family.Message, error) {
@@ -189,36 +170,28 @@ func (t *frequentTask) begin(w *Worker, p *Part) error {
 		if err != nil {
 			return nil, err
 		}
-		list, err := d.Frequent(t.total)
+		list, err := d.Frequent(t.Total)
 		return frequentRows(list), err
 	})
 	return nil
 }
 
 // Encode implements family.Message.
-func (f frequentRows) Encode(e *canon.E) {
-	e.U32(uint32(len(f)))
-	for _, x := range f {
-		x.Hash.Encode(e)
-		e.Bytes(x.Record)
-		e.I64(x.N)
-		e.I64(x.Held)
-		e.Bool(x.Home)
-	}
-}
+func (f frequentRows) Encode(e *canon.E) { canon.Put(e, &f) }
 
-func decodeFrequent(d *canon.D) (f frequentRows) {
-	for range d.Count(block.HashBytes + 21) {
-		x := record.Frequent{Hash: block.DecodeRowHash(d), Record: bytes.Clone(d.Bytes()), N: d.I64(), Held: d.I64(), Home: d.Bool()}
+func (f frequentRows) check(d *canon.D) {
+	for _, x := range f {
 		if x.N < 0 || x.Held < 0 || x.Held > x.N {
 			d.Fail()
 		}
-		f = append(f, x)
 	}
-	return f
 }
 
-func (t *frequentTask) decode(_ *Job, d *canon.D) family.Message { return decodeFrequent(d) }
+func (t *frequentTask) decode(_ *Job, d *canon.D) family.Message {
+	f := *canon.Get[frequentRows](d)
+	f.check(d)
+	return f
+}
 
 func (t *frequentTask) merge(_ *Job, left, right family.Message) (family.Message, error) {
 	a, err := as[frequentRows](left)
@@ -231,18 +204,19 @@ func (t *frequentTask) merge(_ *Job, left, right family.Message) (family.Message
 
 // shareTask has the leaves share the copies of frequent rows.
 type shareTask struct {
-	sendTask
-	frequent frequentRows
+	Owners   []int
+	Frequent frequentRows
 }
 
 func (t *shareTask) kind() uint8 { return kindShare }
 
-func (t *shareTask) Encode(e *canon.E) {
-	t.sendTask.Encode(e)
-	t.frequent.Encode(e)
-}
+func (t *shareTask) Encode(e *canon.E) { canon.Put(e, t) }
+
+func (t *shareTask) decode(*Job, *canon.D) family.Message { return done{} }
+
+func (t *shareTask) merge(_ *Job, left, _ family.Message) (family.Message, error) { return left, nil }
 
 func (t *shareTask) begin(w *Worker, p *Part) error {
-	p.ofNode(func(context.Context) (family.Message, error) { return done{}, w.share(t.owners, t.frequent) })
+	p.ofNode(func(context.Context) (family.Message, error) { return done{}, w.share(t.Owners, t.Frequent) })
 	return nil
 }

@@ -37,7 +37,7 @@ func (r *runner) counted(ctx context.Context) (*holdout.Copies, error) {
 			return c, r.recount(ctx, c)
 		}
 	case len(rows) > 0:
-		again, err := r.copies(ctx, &copiesTask{rows: rows})
+		again, err := r.copies(ctx, &copiesTask{Rows: rows})
 		if err != nil {
 			return nil, err
 		}
@@ -48,24 +48,11 @@ func (r *runner) counted(ctx context.Context) (*holdout.Copies, error) {
 
 // copiesTask asks the nodes for the numbers of copies of rows: as they were counted on
 // arrival, or, with rows, of exactly these rows.
-type copiesTask struct{ rows []block.RowHash }
+type copiesTask struct{ Rows []block.RowHash }
 
 func (t *copiesTask) kind() uint8 { return kindCopies }
 
-func (t *copiesTask) Encode(e *canon.E) {
-	e.U32(uint32(len(t.rows)))
-	for _, h := range t.rows {
-		h.Encode(e)
-	}
-}
-
-func decodeCopies(d *canon.D) *copiesTask {
-	t := &copiesTask{}
-	for range d.Count(len(block.RowHash{})) {
-		t.rows = append(t.rows, block.DecodeRowHash(d))
-	}
-	return t
-}
+func (t *copiesTask) Encode(e *canon.E) { canon.Put(e, t) }
 
 func (t *copiesTask) decode(_ *Job, d *canon.D) family.Message { return holdout.DecodeCopies(d) }
 
@@ -75,7 +62,7 @@ func (t *copiesTask) merge(_ *Job, left, right family.Message) (family.Message, 
 
 // begin implements body. The copies in leaves are added up.
 func (t *copiesTask) begin(w *Worker, p *Part) error {
-	err := p.do(w.rows.Copies(t.rows))
+	err := p.do(w.rows.Copies(t.Rows))
 	p.whole = true
 	return err
 }
@@ -101,9 +88,9 @@ func (r *runner) drawn(c *holdout.Copies, bands holdout.Bands) bool {
 // recount reads the query once more, to count the rows that may be frequent; these
 // counts then replace those of c.
 func (r *runner) recount(ctx context.Context, c *holdout.Copies) error {
-	t := &recountTask{rows: c.Candidates()}
+	t := &recountTask{Rows: c.Candidates()}
 	for _, h := range r.holdouts(c) {
-		t.cuts = append(t.cuts, h.From, h.Cut)
+		t.Cuts = append(t.Cuts, h.From, h.Cut)
 	}
 	if _, err := r.reduce(ctx, t); err != nil {
 		return err
@@ -111,11 +98,11 @@ func (r *runner) recount(ctx context.Context, c *holdout.Copies) error {
 	if err := r.in.Rescan(ctx); err != nil {
 		return err
 	}
-	again, err := r.copies(ctx, &copiesTask{rows: t.rows})
+	again, err := r.copies(ctx, &copiesTask{Rows: t.Rows})
 	if err != nil {
 		return err
 	}
-	if c.List = again.List; !r.drawn(c, holdout.BandsAround(t.cuts)) {
+	if c.List = again.List; !r.drawn(c, holdout.BandsAround(t.Cuts)) {
 		return rows.ErrDraw
 	}
 	return nil
@@ -124,27 +111,13 @@ func (r *runner) recount(ctx context.Context, c *holdout.Copies) error {
 // recountTask prepares workers for a reading that takes statistics: those of the given
 // rows separately, those of others by where the draw may be cut.
 type recountTask struct {
-	rows []block.RowHash
-	cuts []int
+	Rows []block.RowHash
+	Cuts []int
 }
 
 func (t *recountTask) kind() uint8 { return kindRecount }
 
-func (t *recountTask) Encode(e *canon.E) {
-	(&copiesTask{t.rows}).Encode(e)
-	e.U32(uint32(len(t.cuts)))
-	for _, c := range t.cuts {
-		e.Int(c)
-	}
-}
-
-func decodeRecount(d *canon.D) *recountTask {
-	t := &recountTask{rows: decodeCopies(d).rows}
-	for range d.Count(8) {
-		t.cuts = append(t.cuts, d.Int())
-	}
-	return t
-}
+func (t *recountTask) Encode(e *canon.E) { canon.Put(e, t) }
 
 func (t *recountTask) decode(_ *Job, d *canon.D) family.Message { return holdout.DecodeCopies(d) }
 
@@ -154,7 +127,7 @@ func (t *recountTask) merge(j *Job, left, right family.Message) (family.Message,
 
 // begin implements body.
 func (t *recountTask) begin(w *Worker, p *Part) error {
-	return w.reread(p, &holdout.Copies{}, func(r *rows.Reread) error { return r.Recount(t.rows, t.cuts) })
+	return w.reread(p, &holdout.Copies{}, func(r *rows.Reread) error { return r.Recount(t.Rows, t.Cuts) })
 }
 
 // copies counts the copies of rows on all nodes.

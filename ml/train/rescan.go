@@ -32,7 +32,7 @@ func (r *runner) shorter(ctx context.Context) (short []block.RowHash, err error)
 		return short, nil
 	}
 	// A partition that is too short on one node may have enough rows on another.
-	if c, err = r.copies(ctx, &copiesTask{rows: short}); err != nil {
+	if c, err = r.copies(ctx, &copiesTask{Rows: short}); err != nil {
 		return nil, err
 	}
 	short, _ = w.Short(c)

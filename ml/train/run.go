@@ -176,7 +176,7 @@ func (r *runner) encodeRows(ctx context.Context) error {
 func (r *runner) begin() (err error) {
 	s := &family.Setup{Options: r.job.Options, Plan: r.job.Plan, Fitted: r.learns, Seed: r.job.Seed(), Rows: r.Rows, Held: r.Held, Weight: r.Weight.Value(), Counted: r.stats.Counted}
 	if r.by != nil {
-		s.Weights = r.by.sums
+		s.Weights = r.by.Sums
 	}
 	if r.in.Start != nil {
 		s.Start = r.in.Start.Predictor

@@ -195,7 +195,7 @@ func (w *Worker) familyWorker(t *stepTask) (family.Worker, error) {
 	f, _ := w.job.learns(w.fitted)
 	s := &family.Setup{Options: w.job.Options, Plan: w.job.Plan, Fitted: f, Seed: w.job.Seed(), Rows: t.rows, Held: t.held, Weight: t.weight}
 	if t.by != nil {
-		s.Weights = t.by.sums
+		s.Weights = t.by.Sums
 	}
 	made, err := w.job.Family.NewWorker(s, w.Home())
 	if err == nil {

@@ -17,9 +17,9 @@ func (w *Worker) DecodeTask(b []byte) (Task, error) {
 	t := Task{Iter: d.Int()}
 	switch kind {
 	case kindFit:
-		t.body = &fitTask{holdout: holdout.DecodeHoldout(d), fold: d.Int(), short: decodeCopies(d).rows}
+		t.body = &fitTask{holdout: holdout.DecodeHoldout(d), fold: d.Int(), short: canon.Get[copiesTask](d).Rows}
 	case kindCopies:
-		t.body = decodeCopies(d)
+		t.body = canon.Get[copiesTask](d)
 	case kindWeight:
 		t.body = decodeWeight(w.job, d)
 	case kindUsage:
@@ -27,17 +27,19 @@ func (w *Worker) DecodeTask(b []byte) (Task, error) {
 	case kindEncode:
 		t.body = &encodeTask{rows.DecodeEncoding(d)}
 	case kindRecount:
-		t.body = decodeRecount(d)
+		t.body = canon.Get[recountTask](d)
 	case kindRescan:
-		t.body = &rescanTask{encodeTask{rows.DecodeEncoding(d)}, decodeCopies(d).rows}
+		t.body = &rescanTask{encodeTask{rows.DecodeEncoding(d)}, canon.Get[copiesTask](d).Rows}
 	case kindFinish:
 		t.body = &finishTask{}
 	case kindSend:
-		t.body = decodeSend(d)
+		t.body = canon.Get[sendTask](d)
 	case kindFrequent:
-		t.body = &frequentTask{d.I64()}
+		t.body = canon.Get[frequentTask](d)
 	case kindShare:
-		t.body = &shareTask{*decodeSend(d), decodeFrequent(d)}
+		s := canon.Get[shareTask](d)
+		s.Frequent.check(d)
+		t.body = s
 	case kindTrial:
 		j, err := DecodeJob(bytes.Clone(d.Bytes()))
 		if err != nil {

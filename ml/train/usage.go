@@ -53,33 +53,21 @@ func (t *usageTask) kind() uint8 { return kindUsage }
 func (t *usageTask) Encode(*canon.E) {}
 
 func (t *usageTask) decode(_ *Job, d *canon.D) family.Message {
-	u := &usages{}
-	for range d.Count(8 * 8) {
-		u.list = append(u.list, Usage{d.Int(), d.I64(), d.I64(), d.I64(), d.I64(), d.I64(), d.I64(), d.I64()})
-	}
-	return u
+	return canon.Get[usages](d)
 }
 
 func (t *usageTask) merge(_ *Job, left, right family.Message) (family.Message, error) {
 	return merged(left, right, func(a, b *usages) {
-		a.list = append(a.list, b.list...)
-		slices.SortFunc(a.list, func(x, y Usage) int { return cmp.Compare(x.Worker, y.Worker) })
+		a.List = append(a.List, b.List...)
+		slices.SortFunc(a.List, func(x, y Usage) int { return cmp.Compare(x.Worker, y.Worker) })
 	})
 }
 
 // usages are those of some workers, in their order.
-type usages struct{ list []Usage }
+type usages struct{ List []Usage }
 
 // Encode implements family.Message.
-func (u *usages) Encode(e *canon.E) {
-	e.U32(uint32(len(u.list)))
-	for _, x := range u.list {
-		e.Int(x.Worker)
-		for _, n := range []int64{x.Read, x.Reads, x.Moved, x.Block, x.Before, x.Written, x.Peak} {
-			e.I64(n)
-		}
-	}
-}
+func (u *usages) Encode(e *canon.E) { canon.Put(e, u) }
 
 // usage asks all workers.
 func (r *runner) usage(ctx context.Context) ([]Usage, error) {
@@ -87,5 +75,5 @@ func (r *runner) usage(ctx context.Context) ([]Usage, error) {
 	if err != nil {
 		return nil, err
 	}
-	return u.list, nil
+	return u.List, nil
 }

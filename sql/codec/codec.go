@@ -33,11 +33,18 @@ func Unmarshal[T any](b []byte) (v T, err error) {
 }
 
 // Read decodes what Append wrote at the beginning of b, and returns what is behind it.
-func Read[T any](b []byte, v *T) (rest []byte, err error) {
-	r := &reader{b: b}
+func Read[T any](b []byte, v *T) (rest []byte, err error) { return ReadWithin(b, v, nil) }
+
+// ReadWithin is Read with a charge for the memory of strings and lists before they are made;
+// nil for none.
+func ReadWithin[T any](b []byte, v *T, charge Charge) (rest []byte, err error) {
+	r := &reader{b: b, charge: charge}
 	err = coderOf(reflect.TypeFor[T]()).dec(r, reflect.ValueOf(v).Elem())
 	return r.b, err
 }
+
+// Charge charges so many bytes.
+type Charge func(bytes int) error
 
 func corrupt(format string, args ...any) error {
 	return pgerr.New(pgerr.DataCorrupted, "invalid encoding: %s", fmt.Sprintf(format, args...))
@@ -90,10 +97,18 @@ func Union[T any](kinds ...T) {
 // Register sets a type's own encoding: what enc appends, behind its length. For types whose values
 // are known by name on every node.
 func Register[T any](enc func(dst []byte, v T) []byte, dec func(b []byte) (T, error)) {
+	RegisterWithin(enc, func(b []byte, _ Charge) (T, error) { return dec(b) })
+}
+
+// RegisterWithin is Register for types that charge their memory; the charge may be nil.
+func RegisterWithin[T any](enc func(dst []byte, v T) []byte, dec func(b []byte, charge Charge) (T, error)) {
 	coders.Store(reflect.TypeFor[T](), &coder{
 		own: true,
 		enc: func(dst []byte, v reflect.Value) []byte {
-			b := enc(nil, v.Interface().(T))
+			// Behind the longest length, for it to be moved and not copied where dst has room.
+			dst = slices.Grow(dst, binary.MaxVarintLen64)
+			at := len(dst) + binary.MaxVarintLen64
+			b := enc(dst[at:at], v.Interface().(T))
 			return append(binary.AppendUvarint(dst, uint64(len(b))), b...)
 		},
 		dec: func(r *reader, v reflect.Value) error {
@@ -101,7 +116,7 @@ func Register[T any](enc func(dst []byte, v T) []byte, dec func(b []byte) (T, er
 			if err != nil {
 				return err
 			}
-			x, err := dec(b)
+			x, err := dec(b, r.charge)
 			if err != nil {
 				return err
 			}
@@ -246,7 +261,12 @@ func build(t reflect.Type) *coder {
 			},
 			dec: func(r *reader, v reflect.Value) error {
 				b, err := r.bytes()
-				v.SetString(string(b))
+				if err == nil {
+					err = r.owe(len(b))
+				}
+				if err == nil {
+					v.SetString(string(b))
+				}
 				return err
 			},
 		}
@@ -372,6 +392,9 @@ func numbers[T any](size int, put func(dst []byte, v T) []byte, get func(r *read
 			if n-1 > uint64(len(r.b)/size) {
 				return corrupt("%d elements, %d bytes left", n-1, len(r.b))
 			}
+			if err := r.owe(int(n-1) * int(reflect.TypeFor[T]().Size())); err != nil {
+				return err
+			}
 			list := make([]T, n-1)
 			for i := range list {
 				if list[i], err = get(r); err != nil {
@@ -428,7 +451,12 @@ func sliceCoder(t reflect.Type) *coder {
 					return corrupt("%d bytes, %d left", n-1, len(r.b))
 				}
 				b, err := r.take(int(n - 1))
-				v.SetBytes(append(make([]byte, 0, len(b)), b...))
+				if err == nil {
+					err = r.owe(len(b))
+				}
+				if err == nil {
+					v.SetBytes(append(make([]byte, 0, len(b)), b...))
+				}
 				return err
 			},
 		}
@@ -458,6 +486,9 @@ func sliceCoder(t reflect.Type) *coder {
 			// It grows as it is read: elements may be much larger in memory than their shortest encoding.
 			v.Set(reflect.MakeSlice(t, 0, int(min(n-1, 64))))
 			for i := range int(n - 1) {
+				if err := r.owe(int(t.Elem().Size())); err != nil {
+					return err
+				}
 				v.Grow(1)
 				v.SetLen(i + 1)
 				if err := c.dec(r, v.Index(i)); err != nil {
@@ -571,8 +602,17 @@ func structCoder(t reflect.Type) *coder {
 const maxDepth = 50_000
 
 type reader struct {
-	b     []byte
-	depth int
+	b      []byte
+	depth  int
+	charge Charge
+}
+
+// owe charges memory.
+func (r *reader) owe(n int) error {
+	if r.charge == nil {
+		return nil
+	}
+	return r.charge(n)
 }
 
 func (r *reader) enter() error {

@@ -12,7 +12,6 @@ var (
 	gemm       = choose(gemmGo, gemmBlocks)
 	gemmSteps  = choose(gemmStepsGo, gemmStepBlocks)
 	packed     = choose(packedNot, packedRows)
-	expAll     = choose(expGo, eights(expAVX2))
 	tanhAll    = choose(tanhGo, eights(tanhAVX2))
 	sigmoidAll = choose(sigmoidGo, eights(sigmoidAVX2))
 	reluAll    = choose(reluGo, eights(reluAVX2))

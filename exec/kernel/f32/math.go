@@ -71,14 +71,11 @@ func sigmoid1(x float32) float32 {
 
 func abs(x float32) float32 { return math.Float32frombits(math.Float32bits(x) &^ signBit) }
 
-// Exp, Tanh and Sigmoid set dst to exp1, tanh1 and sigmoid1 of src, which may be
-// dst and is as long.
-func Exp(dst, src []float32) { expAll(dst[:len(src)], src) }
-
-// Tanh: see Exp.
+// Tanh and Sigmoid set dst to tanh1 and sigmoid1 of src, which may be dst and is as
+// long.
 func Tanh(dst, src []float32) { tanhAll(dst[:len(src)], src) }
 
-// Sigmoid: see Exp.
+// Sigmoid: see Tanh.
 func Sigmoid(dst, src []float32) { sigmoidAll(dst[:len(src)], src) }
 
 // Relu sets dst to src, or to 0 where that has its sign set.
@@ -110,7 +107,6 @@ func reluBackGo(d, made []float32) {
 	}
 }
 
-func expGo(dst, src []float32)     { each(dst, src, exp1) }
 func tanhGo(dst, src []float32)    { each(dst, src, tanh1) }
 func sigmoidGo(dst, src []float32) { each(dst, src, sigmoid1) }
 

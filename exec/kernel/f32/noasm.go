@@ -5,7 +5,6 @@ package f32
 func gemm(a, b operand, c result, m, n, k int)             { gemmGo(a, b, c, m, n, k) }
 func packed(memory []float32, a operand, m, k int) operand { return packedNot(memory, a, m, k) }
 func gemmSteps(m, n, k, steps int, a, b, c []float32)      { gemmStepsGo(m, n, k, steps, a, b, c) }
-func expAll(dst, src []float32)                            { expGo(dst, src) }
 func tanhAll(dst, src []float32)                           { tanhGo(dst, src) }
 func sigmoidAll(dst, src []float32)                        { sigmoidGo(dst, src) }
 

@@ -83,9 +83,6 @@ func packTransposedAVX2(dst *float32, step int, rows *[8]*float32, k int)
 func packStepsAVX2(dst *float32, step int, src *float32, stride int, apart int, k int, steps int)
 
 //go:noescape
-func expAVX2(dst *float32, src *float32, n int, tail *[8]int32)
-
-//go:noescape
 func tanhAVX2(dst *float32, src *float32, n int, tail *[8]int32)
 
 //go:noescape

@@ -84,7 +84,6 @@ func kernels32() {
 	pack()
 	packTransposed()
 	packSteps()
-	pointwise32("exp", exp32)
 	pointwise32("tanh", tanh32)
 	pointwise32("sigmoid", sigmoid32)
 	relu32()

@@ -15,7 +15,6 @@ const (
 	ln2Lo32   = -0x1.05c61p-29
 	magic32   = 0x1.8p23
 	expMin32  = -87.33
-	expMax32  = 0x1.62e42ep+6
 	tanhMax32 = 10
 	sign32    = 1 << 31
 )
@@ -170,17 +169,7 @@ func scale32(x Op, t reg.VecVirtual) reg.VecVirtual {
 	return s
 }
 
-func exp32(x reg.VecVirtual) reg.VecVirtual {
-	top := load(f32(expMax32))
-	c, over := ymm(), ymm()
-	VMINPS(x, top, c) // the second source, x, where either is NaN
-	e := expBelow32(c)
-	VCMPPS(Imm(cmpGT), top, x, over)
-	VBLENDVPS(over, f32(float32(math.Inf(1))), e, e)
-	return e
-}
-
-// expBelow32 is exp32 of numbers that do not overflow.
+// expBelow32 is e^x, of numbers that do not overflow.
 func expBelow32(x reg.VecVirtual) reg.VecVirtual {
 	c := load(f32(expMin32))
 	VMAXPS(x, c, c) // the second source, x, where either is NaN
