@@ -80,7 +80,6 @@ var knotted = map[string]exception{
 	"exec/vector":          {5, "vectors contain vectors: recursion"},
 	"ml/linear":            {15, "the passes and the drivers that ask for them"},
 	"planner/bind":         {8, "statements contain queries: recursion"},
-	"planner/bind/model":   {4, "options and the statements that take them"},
 	"planner/bind/query":   {10, "queries contain queries: recursion"},
 	"planner/bind/scope":   {15, "names, relations and windows ask each other; they are to be types"},
 	"planner/ddl":          {23, "the methods of planner, a statement each"},
