@@ -113,7 +113,7 @@ func (a *pass) Add(ctx context.Context, r family.Rows, b *block.Block) error {
 		case opGram:
 			a.gram(b, at, n)
 		case opRows:
-			a.takeRows(b, at, n)
+			a.out.Rows = rowsOf(a.out.Rows, b, at, n)
 		default:
 			a.evaluate(b, at, n)
 		}

@@ -24,31 +24,24 @@ const (
 	mostValues = 1 << 23
 )
 
-// few reports whether the rows are so few. Rows of a weight above 0 are no more than their weight where
-// weights are copies.
-func (d *driver) few() bool {
-	p, rows := d.root.problem, d.s.Counted
-	return d.g.direct && d.root.l1 == 0 && !d.errors && d.s.Options.Text("optimizer", "auto") == "auto" &&
-		d.s.Weight < float64(p.per-1) && rows > 0 && rows <= mostRows && rows*int64(p.per+p.width()) <= mostValues
-}
-
 // width is the length of a row that is sent: weight, target, numbers and categories.
 func (p *problem) width() int { return 2 + p.dense + len(p.f.CodeSlots()) }
 
-// takeRows adds the rows of a block to the partial.
-func (a *pass) takeRows(b *block.Block, at, n int) {
+// rowsOf appends the rows of a block from at on.
+func rowsOf(to []float64, b *block.Block, at, n int) []float64 {
 	for i := at; i < min(at+n, b.Rows); i++ {
 		if !(b.W[i] > 0) {
 			continue
 		}
-		a.out.Rows = append(a.out.Rows, b.W[i], b.Y[i]+0)
+		to = append(to, b.W[i], b.Y[i]+0)
 		for j := range b.Dense {
-			a.out.Rows = append(a.out.Rows, b.Value(i, j)+0)
+			to = append(to, b.Value(i, j)+0)
 		}
 		for j := range b.Codes {
-			a.out.Rows = append(a.out.Rows, float64(b.CodeAt(i, j)))
+			to = append(to, float64(b.CodeAt(i, j)))
 		}
 	}
+	return to
 }
 
 // sample is the rows at the root: in a fixed order, each once.
@@ -162,40 +155,4 @@ func (s *sample) dual(l2 float64) (w []float64, ok bool) {
 		f64.Axpy(w, float64(alpha[i]*root[i]), row)
 	}
 	return w, math.Sqrt(f64.Dot(rest, rest)) <= float64(1e-9*size)
-}
-
-// solveRows ends a training by the rows themselves.
-func (d *driver) solveRows(flat []float64) error {
-	p := d.root.problem
-	s := p.gathered(flat)
-	mean, meanY := make([]float64, p.per-1), 0.0
-	if d.root.intercept {
-		mean, meanY = s.center()
-	}
-	w, ok := s.dual(d.root.l2)
-	if !ok { // by the columns, as if there were more rows
-		d.how, d.phase = d.primal, toBound
-		return nil
-	}
-	loss := s.within
-	for i, row := range s.x {
-		e := f64.Dot(row, w) - s.y[i]
-		loss += float64(s.w[i] * float64(e*e))
-	}
-	intercept := 0.0
-	if d.root.intercept {
-		intercept = meanY - f64.Dot(mean, w)
-	}
-	if p.offset >= 0 {
-		w[p.offset] = 1
-	}
-	st := &d.state
-	st.Iteration, st.Converged, st.Stopped = 1, true, optim.Converged.String()
-	st.TrainLoss = float64(0.5 * loss * d.g.scale)
-	d.theta = append(w, intercept)
-	if d.s.Held > 0 {
-		d.phase = toHeld
-		return nil
-	}
-	return d.finish()
 }
