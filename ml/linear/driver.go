@@ -17,8 +17,9 @@ type driver struct {
 	s      *family.Setup
 	root   root
 	how    string
-	errors bool // standard errors are wanted
-	stop   bool // early_stop
+	primal string // how, where there were not few rows
+	errors bool   // standard errors are wanted
+	stop   bool   // early_stop
 	least  float64
 	kept   family.Charge
 	from   []float64 // start of a training that continues from a model; nil for others
@@ -40,6 +41,7 @@ const (
 	toTrain               // the optimiser's request
 	toHeld                // the loss of the rows held out
 	toErrors              // the Hessian at the end
+	toRows                // the rows, where there are few
 	numPhases
 )
 
@@ -99,6 +101,9 @@ func (g *glm) NewDriver(s *family.Setup, n *family.Node) (family.Driver, error) 
 			return nil, pgerr.New(pgerr.ProgramLimitExceeded, "p-values of at most %d parameters are supported, not %d", newtonParams, p.per)
 		}
 	}
+	if d.few() {
+		d.primal, d.how = d.how, byRows
+	}
 	return d, d.kept.Set(d.bytes())
 }
 
@@ -115,6 +120,8 @@ func (d *driver) ask() *family.Step {
 	switch r := (&request{Width: d.width, Bound: d.bound, most: d.train}); d.phase {
 	case toBound:
 		step.Op = opBounds
+	case toRows:
+		step.Op = opRows
 	case toGram:
 		step.Op, step.Body = opGram, &request{Columns: d.columns, Shift: d.shift, Factor: d.factor}
 	case toHeld:
@@ -164,6 +171,8 @@ func (d *driver) Tell(m family.Message) error {
 	switch d.phase {
 	case toBound:
 		return d.bounded(p.bounds)
+	case toRows:
+		return d.solveRows(p.Rows)
 	case toGram:
 		if d.how == byGram {
 			return d.solve(p)

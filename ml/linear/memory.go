@@ -11,6 +11,12 @@ func (d *driver) bytes() int64 {
 	switch d.how {
 	case byGram: // products, the equations and their factor; Newton's method may come after
 		squares = 3
+	case byRows: // the rows, their products and the factor; where it does not fit, what comes then
+		m := int(d.s.Counted)
+		rows := 8 * (2*int64(m)*int64(p.per+p.width()) + 3*int64(m)*int64(m))
+		as := *d
+		as.how = d.primal
+		return max(rows+8*8*int64(p.size()), as.bytes())
 	case newton:
 		squares = 1
 	case newtonCG:

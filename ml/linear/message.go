@@ -17,6 +17,7 @@ const (
 	opBounds   uint8 = iota + 1 // least and greatest values, weights and targets
 	opGram                      // products of the columns and the target
 	opEvaluate                  // sums of losses and derivatives at θ
+	opRows                      // the rows themselves, of which there are few
 	numOps
 )
 
@@ -73,7 +74,7 @@ func (m *most) raise(o most) {
 func (g *glm) DecodeStep(op uint8, d *canon.D) family.Message {
 	r := &request{Need: optim.Need(d.U8()), Theta: d.LentF64s(), Along: d.LentF64s(), Width: d.F64(), Bound: d.F64s(), most: decodeMost(d), Columns: gram.DecodeColumns(d),
 		Shift: d.F64(), Factor: d.F64()}
-	if op != opGram && op != opEvaluate {
+	if op != opGram && op != opEvaluate && op != opRows {
 		d.Fail()
 	}
 	return r
@@ -88,6 +89,7 @@ type partial struct {
 	Units   int64      // rows of weight 1
 	Weight  exact.Sum  // of the others, where it was asked for
 	Pearson *exact.Sum // derivatives' squares over second derivatives
+	Rows    []float64  // opRows
 	// spent is the pool of the sums' memory; nil where they were decoded, or are shared.
 	spent *sync.Pool
 	came  bool // decoded, or joined from slices
@@ -131,6 +133,9 @@ func (p *partial) Encode(e *canon.E) {
 	if p.Pearson != nil {
 		e.B = p.Pearson.Append(e.B)
 	}
+	if p.Rows != nil {
+		e.F64s(p.Rows)
+	}
 }
 
 // DecodePartial implements family.Family.
@@ -153,6 +158,11 @@ func (g *glm) DecodePartial(op uint8, d *canon.D) family.Message {
 			p.Pearson.Decode(b)
 		}
 	}
+	if op == opRows && d.Left() > 0 {
+		if p.Rows = d.F64s(); len(p.Rows) > mostValues {
+			d.Fail()
+		}
+	}
 	return p
 }
 
@@ -169,6 +179,7 @@ func (g *glm) Merge(op uint8, left, right family.Message) (family.Message, error
 		l.YLow, l.YHigh = min(l.YLow, r.YLow), max(l.YHigh, r.YHigh)
 		return l, nil
 	}
+	l.Rows = append(l.Rows, r.Rows...)
 	l.most.raise(r.most)
 	l.Sums.Merge(r.Sums)
 	r.Free()

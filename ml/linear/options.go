@@ -182,6 +182,7 @@ const (
 // How a training minimises.
 const (
 	byGram     = "gram" // least squares: the Gram matrix suffices
+	byRows     = "rows" // of few rows their products suffice
 	lbfgs      = "lbfgs"
 	newton     = "newton"
 	newtonCG   = "newton_cg"

@@ -112,6 +112,8 @@ func (a *pass) Add(ctx context.Context, r family.Rows, b *block.Block) error {
 			a.bounds(b, at, n)
 		case opGram:
 			a.gram(b, at, n)
+		case opRows:
+			a.out.Rows = rowsOf(a.out.Rows, b, at, n)
 		default:
 			a.evaluate(b, at, n)
 		}

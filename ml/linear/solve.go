@@ -140,3 +140,47 @@ func (d *driver) uncentred() gram.Columns {
 	}
 	return c
 }
+
+// few reports whether the rows are so few. Rows of a weight above 0 are no more than their weight where
+// weights are copies.
+func (d *driver) few() bool {
+	p, rows := d.root.problem, d.s.Counted
+	return d.g.direct && d.root.l1 == 0 && !d.errors && d.s.Options.Text("optimizer", "auto") == "auto" &&
+		d.s.Weight < float64(p.per-1) && rows > 0 && rows <= mostRows && rows*int64(p.per+p.width()) <= mostValues
+}
+
+// solveRows ends a training by the rows themselves.
+func (d *driver) solveRows(flat []float64) error {
+	p := d.root.problem
+	s := p.gathered(flat)
+	mean, meanY := make([]float64, p.per-1), 0.0
+	if d.root.intercept {
+		mean, meanY = s.center()
+	}
+	w, ok := s.dual(d.root.l2)
+	if !ok { // by the columns, as if there were more rows
+		d.how, d.phase = d.primal, toBound
+		return nil
+	}
+	loss := s.within
+	for i, row := range s.x {
+		e := f64.Dot(row, w) - s.y[i]
+		loss += float64(s.w[i] * float64(e*e))
+	}
+	intercept := 0.0
+	if d.root.intercept {
+		intercept = meanY - f64.Dot(mean, w)
+	}
+	if p.offset >= 0 {
+		w[p.offset] = 1
+	}
+	st := &d.state
+	st.Iteration, st.Converged, st.Stopped = 1, true, optim.Converged.String()
+	st.TrainLoss = float64(0.5 * loss * d.g.scale)
+	d.theta = append(w, intercept)
+	if d.s.Held > 0 {
+		d.phase = toHeld
+		return nil
+	}
+	return d.finish()
+}

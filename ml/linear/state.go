@@ -53,9 +53,9 @@ func (d *driver) UnmarshalBinary(b []byte) error {
 	n := d.root.size()
 	fits := func(v []float64) bool { return v == nil || len(v) == n }
 	optimised := r.Bool()
-	if p.phase >= numPhases || how != d.how && !(d.how == byGram && how == newton) || !fits(p.best) || !fits(p.theta) ||
+	if p.phase >= numPhases || how != d.how && !(d.how == byGram && how == newton) && !(d.how == byRows && (how == d.primal || d.primal == byGram && how == newton)) || !fits(p.best) || !fits(p.theta) ||
 		p.phase != toBound && (len(p.bound) != d.root.dense || len(p.columns.Scale) != d.root.per-1) ||
-		!optimised && (p.phase == toTrain || p.phase > toTrain && p.theta == nil) || p.stage < 0 || p.before < 0 || math.IsNaN(p.width) || !p.units.Fits(d.root.per-1) {
+		!optimised && (p.phase == toTrain || p.phase > toTrain && p.phase != toRows && p.theta == nil) || p.stage < 0 || p.before < 0 || math.IsNaN(p.width) || !p.units.Fits(d.root.per-1) {
 		r.Fail()
 	}
 	var opt []byte

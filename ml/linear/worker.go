@@ -15,6 +15,7 @@ import (
 // and blocks sorted by slot.
 type worker struct {
 	p      *problem
+	rows   int64     // to train on
 	sums   sync.Pool // of *[]int64, a partial's sums
 	spans  sync.Pool // of *[]float64, a span's factors
 	sorted *sorted   // nil where there are few one-hot features
@@ -22,7 +23,7 @@ type worker struct {
 
 // NewWorker implements family.Family.
 func (g *glm) NewWorker(s *family.Setup, n *family.Node) (family.Worker, error) {
-	w := &worker{p: g.problem(s)}
+	w := &worker{p: g.problem(s), rows: s.Rows}
 	if w.p.oneHot >= manySlots {
 		w.sorted = &sorted{node: n, of: map[family.Rows]*block.BySlot{}}
 	}
@@ -35,6 +36,8 @@ func (w *worker) PassBytes(s *family.Step) (pass, partial int64) {
 	switch s.Op {
 	case opBounds:
 		return 0, gram.BoundsBytes(p.dense)
+	case opRows:
+		return 0, 16 * min(w.rows, mostRows) * int64(p.width())
 	case opGram:
 		return gram.ProductBytes(p.per+1, p.per+1)/2 + 2*gram.PackBytes(p.per+1), gram.ProductBytes(p.per+1, p.per+1) / 2
 	}
