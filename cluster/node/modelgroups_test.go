@@ -1,10 +1,18 @@
 package node
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
+
+	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/exec/build"
+	"github.com/tributarydb/tributary/exec/op"
+	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
 // TestGroupsAreTrainedAlike: the file of a model's groups is the same on one node and on three, for small batches
@@ -46,4 +54,68 @@ func TestGroupsAreTrainedAlike(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestGroupsWithoutANode: a training of groups begins again without a node that is lost, and its file is the same.
+func TestGroupsWithoutANode(t *testing.T) {
+	nodes := start(t, 3)
+	c := connect(t, nodes[0], spread)
+	c.must("create table gn as select i % 50 as g, (i % 13)::float8 as x, (i % 13 * (i % 50))::float8 as y from generate_series(1, 5000) i")
+	train := "train or replace model without using ridge predict y group by g as select * from gn"
+	c.must(train)
+	want := c.must("select sha256 from ml.models where name = 'without'")
+	if err := nodes[2].Close(); err != nil {
+		t.Fatal(err)
+	}
+	c.must(train)
+	if got := c.must("select sha256 from ml.models where name = 'without'"); !slices.Equal(got, want) {
+		t.Errorf("%v is not %v", got, want)
+	}
+}
+
+// holding is an operator that waits for the end of its statement once it is asked for rows.
+type holding struct {
+	op.Operator
+	asked func()
+}
+
+func (o *holding) Next(ctx context.Context) (*batch.Batch, error) {
+	o.asked()
+	<-ctx.Done()
+	return nil, context.Cause(ctx)
+}
+
+// TestGroupsAreCancelled: CANCEL TRAINING ends a training of groups in the middle of its plan, and nothing is left of it.
+func TestGroupsAreCancelled(t *testing.T) {
+	nodes := start(t, 1)
+	c, other := connect(t, nodes[0]), connect(t, nodes[0])
+	c.must("create table gc as select i % 50 as g, (i % 13)::float8 as x, (i % 13 * (i % 50))::float8 as y from generate_series(1, 5000) i")
+	asked := make(chan struct{})
+	once := sync.OnceFunc(func() { close(asked) })
+	build.Hooked.Store(&build.Hook{Node: func(n plan.Node, threads []op.Operator) []op.Operator {
+		if _, ok := n.(*plan.TrainGroups); !ok {
+			return threads
+		}
+		out := make([]op.Operator, len(threads))
+		for i := range threads {
+			out[i] = &holding{threads[i], once}
+		}
+		return out
+	}})
+	defer build.Hooked.Store(nil)
+	failed := make(chan error, 1)
+	go func() {
+		_, err := c.do("train model cancelled using ridge predict y group by g as select * from gc")
+		failed <- err
+	}()
+	<-asked
+	other.must("cancel training cancelled")
+	if err := <-failed; !pgerr.Is(err, pgerr.QueryCanceled) {
+		t.Errorf("the training ended with %v", err)
+	}
+	build.Hooked.Store(nil)
+	if got := other.must("select count(*) from ml.models where name = 'cancelled'"); got[0] != "0" {
+		t.Errorf("there is a model")
+	}
+	other.must("train model cancelled using ridge predict y group by g as select * from gc")
 }

@@ -9,6 +9,4 @@
 // It is written as groups come, and read where it lies: of a file of millions of groups only the index is in
 // memory. Keys are those of kernel.KeyEncoder, whose bytes are thus a format of files, over the types that
 // KeyType says.
-//
-// Tested by cluster/node (testdata/models).
 package groups

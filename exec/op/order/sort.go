@@ -489,3 +489,6 @@ func pickKeys(k *kernel.Keys, rows []uint32) *kernel.Keys {
 }
 
 func (s *orderedSet) close() {}
+
+// Divided reports, once there are rows, whether each thread gives a range of its own.
+func (o *sorter) Divided() bool { return o.apart }
