@@ -2,6 +2,7 @@ package linear
 
 import (
 	"math"
+	"slices"
 
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/objective"
@@ -98,6 +99,12 @@ func (d *driver) precondition(p *partial) *optim.Preconditioner {
 			h[i*n+j] = float64(bend*m[i*(n+1)+j]) / weight
 		}
 	}
+	d.products0 = slices.Clone(h)
+	return d.preconditionBy(h)
+}
+
+// preconditionBy is precondition by the Hessian without the penalty.
+func (d *driver) preconditionBy(h []float64) *optim.Preconditioner {
 	d.root.hessian(h)
-	return optim.NewPreconditioner(h, n)
+	return optim.NewPreconditioner(h, d.root.per)
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/tributarydb/tributary/ml/canon"
+	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/holdout"
 	"github.com/tributarydb/tributary/ml/search"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -25,6 +26,7 @@ type searcher struct {
 	trials []*trial // by number
 	groups []*group // the last used one last
 	aim    *aim
+	chain  chain
 
 	best     *Result // of trials without folds; with the loss of trial bestOf
 	bestOf   int
@@ -146,7 +148,7 @@ func (s *searcher) run(ctx context.Context, batch []search.Trial) error {
 	}
 	for _, key := range keys {
 		for _, fold := range s.foldsFrom(key) {
-			for _, b := range by[key] {
+			for _, b := range s.steps(by[key]) {
 				t := s.trials[b.Number-1]
 				if t.err != nil || t.runs[fold].rungs > b.Rung {
 					continue
@@ -157,7 +159,7 @@ func (s *searcher) run(ctx context.Context, batch []search.Trial) error {
 				}
 				g, err := s.encoded(ctx, t.job, key, fold)
 				if err == nil {
-					err = s.train(ctx, g, t, fold, b)
+					err = s.train(ctx, g, t, fold, b.Trial, pathOf(b, batch, fold))
 				}
 				switch {
 				case err == nil:
@@ -290,7 +292,7 @@ func (s *searcher) ofRows(ctx context.Context, g *group, job *Job, name string) 
 }
 
 // train trains a trial to the end of its rung.
-func (s *searcher) train(ctx context.Context, g *group, t *trial, fold int, b search.Trial) error {
+func (s *searcher) train(ctx context.Context, g *group, t *trial, fold int, b search.Trial, path string) error {
 	since := s.in.Now()
 	r, err := s.ofRows(ctx, g, t.job, fmt.Sprintf("trial %d", b.Number))
 	if err != nil {
@@ -299,16 +301,23 @@ func (s *searcher) train(ctx context.Context, g *group, t *trial, fold int, b se
 	run := &t.runs[fold]
 	r.head = s.head(b.Number, fold)
 	r.in.Resume = s.resumed(b.Number, fold)
+	if path != "" && s.chain.of != path { // what its followers need is not in a checkpoint of the first
+		r.in.Resume = nil
+	}
 	if r.in.Resume == nil && run.rungs > 0 {
 		r.in.Resume = run.paused
 	}
 	if b.Share < 1 {
 		r.most = max(1, iterations(t.job.MaxIterations(), b.Share))
 	}
+	r.follow = func(d family.Driver) error { return s.follows(d, path) }
 	if err := r.begin(); err != nil {
 		return err
 	}
 	if err := r.iterate(ctx); err != nil {
+		return err
+	}
+	if err := s.leaves(r.driver, path); err != nil {
 		return err
 	}
 	p, metrics, err := r.measure(ctx)
@@ -457,6 +466,8 @@ func (s *searcher) head(number, fold int) func(*canon.E) {
 			name = s.aim.name
 		}
 		e.Str(name)
+		e.Str(s.chain.of)
+		e.Bytes(s.chain.state)
 		encodeTrials(e, s.trials)
 		e.Bool(s.best != nil)
 		if s.best != nil {
@@ -474,6 +485,7 @@ func (s *searcher) restore() error {
 	rows := d.I64()
 	s.resumeOf, s.resumeFold = d.Int(), d.Int()
 	name := d.Str()
+	s.chain = chain{d.Str(), d.Bytes()}
 	s.trials = decodeTrials(d)
 	if d.Bool() {
 		s.bestOf, s.bestLoss = d.Int(), d.F64()
@@ -500,7 +512,7 @@ func (s *searcher) restore() error {
 	if len(s.in.Resume) == 0 || s.resumeOf == 0 {
 		s.in.Resume = nil
 	}
-	var kept int64
+	kept := int64(len(s.chain.state))
 	if s.best != nil {
 		kept = s.best.Model.Predictor.Bytes()
 	}

@@ -1,0 +1,24 @@
+package family
+
+import "github.com/tributarydb/tributary/ml/canon"
+
+// Path is a Family some of whose options only say how strong a penalty is: the minimum
+// with one penalty is close to that with the next, so trials of a search that differ in
+// nothing else go down a regularisation path, the strongest first.
+type Path interface {
+	// PathOptions are the names of these options.
+	PathOptions() []string
+	// Strength returns how strong a statement's penalty is; ok is false where a training
+	// would not end at the same minimum wherever it starts.
+	Strength(o *Values) (strength float64, ok bool)
+}
+
+// Follower is a Driver of such a Family.
+type Follower interface {
+	Driver
+	// Leave writes, at the end, what Follow reads; nothing if it is of no use.
+	Leave(e *canon.E)
+	// Follow begins where the training before ended. It is called before Next, and before a
+	// state is restored.
+	Follow(d *canon.D) error
+}
