@@ -13,6 +13,15 @@ type Path interface {
 	Strength(o *Values) (strength float64, ok bool)
 }
 
+// Prefixes is a Family of which a training with fewer iterations is the beginning of one
+// with more: trials of a search that differ in nothing else are measured on the way of the
+// longest.
+type Prefixes interface {
+	// PrefixOption is the name of the option with the number of iterations; "" where the
+	// others make the beginning depend on it, or the end on the rows held out.
+	PrefixOption(o *Values) string
+}
+
 // Follower is a Driver of such a Family.
 type Follower interface {
 	Driver

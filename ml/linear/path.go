@@ -52,7 +52,7 @@ func (d *driver) Follow(r *canon.D) error {
 	}
 	p.lastTr, p.lastVal, p.bestLoss = d.lastTr, d.lastVal, d.bestLoss
 	d.progress, d.products0 = p, h
-	d.first = d.preconditionBy(slices.Clone(h))
+	d.first = d.root.precondition(slices.Clone(h))
 	o := d.s.Options
 	opt, done, err := optim.FollowLBFGS(r, d.root.size(), optim.Stop{Tolerance: o.Float("tolerance", 1e-6), MaxIter: d.s.Plan.MaxIterations}, d.first, func(x, g []float64) {
 		for i := range g {

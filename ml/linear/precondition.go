@@ -100,11 +100,11 @@ func (d *driver) precondition(p *partial) *optim.Preconditioner {
 		}
 	}
 	d.products0 = slices.Clone(h)
-	return d.preconditionBy(h)
+	return d.root.precondition(h)
 }
 
-// preconditionBy is precondition by the Hessian without the penalty.
-func (d *driver) preconditionBy(h []float64) *optim.Preconditioner {
-	d.root.hessian(h)
-	return optim.NewPreconditioner(h, d.root.per)
+// precondition is that of L-BFGS by the Hessian without the penalty.
+func (r *root) precondition(h []float64) *optim.Preconditioner {
+	r.hessian(h)
+	return optim.NewPreconditioner(h, r.per)
 }

@@ -27,6 +27,8 @@ type searcher struct {
 	groups []*group // the last used one last
 	aim    *aim
 	chain  chain
+	long   *runner // a training whose prefixes are trials, as far as it is; nil for none
+	longOf string
 
 	best     *Result // of trials without folds; with the loss of trial bestOf
 	bestOf   int
@@ -159,7 +161,7 @@ func (s *searcher) run(ctx context.Context, batch []search.Trial) error {
 				}
 				g, err := s.encoded(ctx, t.job, key, fold)
 				if err == nil {
-					err = s.train(ctx, g, t, fold, b.Trial, pathOf(b, batch, fold))
+					err = s.train(ctx, g, t, fold, b, pathOf(b, batch, fold))
 				}
 				switch {
 				case err == nil:
@@ -291,30 +293,53 @@ func (s *searcher) ofRows(ctx context.Context, g *group, job *Job, name string) 
 	return &r, r.identify()
 }
 
-// train trains a trial to the end of its rung.
-func (s *searcher) train(ctx context.Context, g *group, t *trial, fold int, b search.Trial, path string) error {
-	since := s.in.Now()
-	r, err := s.ofRows(ctx, g, t.job, fmt.Sprintf("trial %d", b.Number))
-	if err != nil {
-		return err
+// begun returns a runner that has begun a trial, or one that has come to a prefix of it.
+func (s *searcher) begun(ctx context.Context, g *group, t *trial, fold int, b step, path string) (*runner, error) {
+	if b.longest != nil && s.long != nil && s.longOf == path {
+		s.long.head = s.head(b.Number, fold)
+		return s.long, nil
 	}
-	run := &t.runs[fold]
+	s.long = nil
+	job := t.job
+	if b.longest != nil {
+		job = b.longest
+	}
+	r, err := s.ofRows(ctx, g, job, fmt.Sprintf("trial %d", b.Number))
+	if err != nil {
+		return nil, err
+	}
 	r.head = s.head(b.Number, fold)
 	r.in.Resume = s.resumed(b.Number, fold)
-	if path != "" && s.chain.of != path { // what its followers need is not in a checkpoint of the first
+	if b.longest == nil && path != "" && s.chain.of != path { // what its followers need is not in a checkpoint of the first
 		r.in.Resume = nil
 	}
-	if r.in.Resume == nil && run.rungs > 0 {
+	if run := t.runs[fold]; r.in.Resume == nil && run.rungs > 0 {
 		r.in.Resume = run.paused
-	}
-	if b.Share < 1 {
-		r.most = max(1, iterations(t.job.MaxIterations(), b.Share))
 	}
 	r.follow = func(d family.Driver) error { return s.follows(d, path) }
 	if err := r.begin(); err != nil {
+		return nil, err
+	}
+	if b.longest != nil {
+		s.long, s.longOf = r, path
+	}
+	return r, nil
+}
+
+// train trains a trial to the end of its rung.
+func (s *searcher) train(ctx context.Context, g *group, t *trial, fold int, b step, path string) error {
+	since := s.in.Now()
+	run := &t.runs[fold]
+	r, err := s.begun(ctx, g, t, fold, b, path)
+	if err != nil {
 		return err
 	}
+	prefix := b.longest != nil && b.longest.MaxIterations() > t.job.MaxIterations()
+	if r.most = 0; b.Share < 1 || prefix {
+		r.most = max(1, iterations(t.job.MaxIterations(), b.Share))
+	}
 	if err := r.iterate(ctx); err != nil {
+		s.long = nil
 		return err
 	}
 	if err := s.leaves(r.driver, path); err != nil {
@@ -325,6 +350,7 @@ func (s *searcher) train(ctx context.Context, g *group, t *trial, fold int, b se
 		return err
 	}
 	st := r.driver.State()
+	st.Done = st.Done || prefix
 	if s.aim == nil {
 		s.aim = defaultAim(t.job, len(r.learns.Aim(0).Keys), metrics, s.spec.config.Algorithm == search.Halving)
 	}
@@ -354,6 +380,9 @@ func (s *searcher) train(ctx context.Context, g *group, t *trial, fold int, b se
 			return err
 		}
 		s.best, s.bestOf, s.bestLoss = r.result(p, metrics), b.Number, loss
+		if prefix && s.best.Stopped == "" {
+			s.best.Stopped, s.best.Converged = b.prefixed(t.job), true
+		}
 	}
 	return nil
 }

@@ -67,6 +67,7 @@ var searches = []struct {
 }{
 	{"grid", "logistic_regression", 2, 2, []any{"l2_reg", of(0.001, 1.0), "standardize", of(true, false), "hparam_tuning_algorithm", "grid", "checkpoint_every", int64(3)}},
 	{"random", "gradient_boosted_trees", 2, 1, []any{"learning_rate", logFrom(0.03, 0.3), "max_depth", of(int64(2), int64(4)), "num_trials", int64(4), "n_estimators", int64(6)}},
+	{"prefixes", "gradient_boosted_trees", 2, 1, []any{"n_estimators", of(int64(6), int64(2), int64(4)), "max_depth", of(int64(2), int64(4)), "subsample", 0.7, "learning_rate", 0.3, "hparam_tuning_algorithm", "grid", "checkpoint_every", int64(1), "scoring", "accuracy"}},
 	{"folds", "linear_regression", 0, 1, []any{"l2_reg", logFrom(1e-4, 10.0), "num_trials", int64(3), "cross_validation", int64(3)}},
 	{"folds encoded twice", "logistic_regression", 3, 2, []any{"class_weights", of("balanced", false), "l2_reg", of(0.01, 0.1), "cv", int64(2), "hparam_tuning_algorithm", "grid"}},
 	{"halving", "gradient_boosted_trees", 2, 1, []any{"learning_rate", logFrom(0.03, 0.3), "max_depth", from(int64(2), int64(5)), "num_trials", int64(9), "n_estimators", int64(9), "hparam_tuning_algorithm", "halving"}},
@@ -258,6 +259,25 @@ func TestPathOfPenalties(t *testing.T) {
 		if steps*4 > alone*3 {
 			t.Errorf("%d classes: %d steps over the rows, and %d for trainings by themselves", classes, steps, alone)
 		}
+	}
+}
+
+// TestPrefixesAreOneTraining: trials that differ in their number of trees alone cost what the longest
+// costs.
+func TestPrefixesAreOneTraining(t *testing.T) {
+	tb := mixed(2000, 2, 3)
+	count := func(n *family.Dimension) int {
+		job := searchJob(t, "gradient_boosted_trees", tb, "n_estimators", n, "max_depth", int64(3))
+		l, rows := newLocal(t, job, tb, setup{workers: 2, threads: 1})
+		defer l.Close()
+		c := &counting{Reducer: l}
+		if _, err := Run(context.Background(), Input{Job: job, Rows: rows}, c); err != nil {
+			t.Fatal(err)
+		}
+		return c.steps
+	}
+	if one, all := count(of(int64(12))), count(of(int64(3), int64(12), int64(6), int64(9))); all != one {
+		t.Errorf("four trials of at most 12 trees took %d steps, and the longest alone %d", all, one)
 	}
 }
 

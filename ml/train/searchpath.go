@@ -21,11 +21,13 @@ type step struct {
 	search.Trial
 	path     string
 	strength float64
+	longest  *Job // of which the trial is a prefix, perhaps itself; nil where it is none
 }
 
 // steps returns trials in the order in which they are trained: by number, except that
 // those of one path, which differ in their penalty only, follow each other from the
-// strongest penalty on, where the first of them stands.
+// strongest penalty on, where the first of them stands; and so do prefixes of one
+// training, from the shortest on.
 func (s *searcher) steps(list []search.Trial) []step {
 	out := make([]step, 0, len(list))
 	first := map[string]int{}
@@ -39,10 +41,28 @@ func (s *searcher) steps(list []search.Trial) []step {
 				x.path, x.strength = string(e.B), strength
 			}
 		}
+		if f, ok := j.Family.(family.Prefixes); ok && b.Share == 1 && b.Rung == 0 {
+			if name := f.PrefixOption(j.Options); name != "" {
+				var e canon.E
+				j.Options.Without([]string{name}).Encode(&e)
+				x.path, x.strength, x.longest = string(e.B), -float64(j.MaxIterations()), j
+			}
+		}
 		if _, ok := first[x.path]; !ok {
 			first[x.path] = b.Number
 		}
 		out = append(out, x)
+	}
+	longest := map[string]*Job{}
+	for _, x := range out {
+		if l := longest[x.path]; x.longest != nil && (l == nil || l.MaxIterations() < x.longest.MaxIterations()) {
+			longest[x.path] = x.longest
+		}
+	}
+	for i, x := range out {
+		if x.longest != nil {
+			out[i].longest = longest[x.path]
+		}
 	}
 	at := func(x step) int {
 		if x.path == "" {
@@ -55,6 +75,9 @@ func (s *searcher) steps(list []search.Trial) []step {
 	})
 	return out
 }
+
+// prefixed is why a training that is a prefix ended: its iterations are made.
+func (x step) prefixed(j *Job) string { return j.Family.(family.Prefixes).PrefixOption(j.Options) }
 
 // follows has a driver begin where the trial before on the same path ended.
 func (s *searcher) follows(d family.Driver, path string) error {
