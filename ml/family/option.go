@@ -2,6 +2,7 @@ package family
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -268,6 +269,15 @@ func DecodeValues(d *canon.D) *Values {
 		}
 	}
 	return o
+}
+
+// Without returns the options without those of these names.
+func (o *Values) Without(names []string) *Values {
+	out := &Values{v: maps.Clone(o.v), pos: o.pos}
+	for _, n := range names {
+		delete(out.v, n)
+	}
+	return out
 }
 
 // Markdown returns the option's line in a table of the manual, without its end.

@@ -25,10 +25,11 @@ type driver struct {
 	from   []float64 // start of a training that continues from a model; nil for others
 
 	progress
-	first *optim.Preconditioner // what L-BFGS begins with; nil for nothing
-	opt   optim.Optimizer       // in phases train and held; nil where the Gram matrix suffices
-	next  *family.Step
-	grad  []float64 // memory for the next step's gradient
+	first     *optim.Preconditioner // what L-BFGS begins with; nil for nothing
+	products0 []float64             // what that is made of, without the penalty; nil where a checkpoint began
+	opt       optim.Optimizer       // in phases train and held; nil where the Gram matrix suffices
+	next      *family.Step
+	grad      []float64 // memory for the next step's gradient
 }
 
 // phase is the purpose of the next step.

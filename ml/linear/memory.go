@@ -23,8 +23,8 @@ func (d *driver) bytes() int64 {
 		vectors += 5
 	case lbfgs:
 		vectors = optim.HistoryVectors + 3
-		if d.preconditions() { // products, the Hessian and its factor
-			squares = 3
+		if d.preconditions() { // products, the Hessian with and without the penalty, and its factor
+			squares = 4
 		}
 		if d.inUnits() {
 			if vectors += 4; d.uneven() && p.per <= gramParams {

@@ -2,6 +2,7 @@ package linear
 
 import (
 	"math"
+	"slices"
 
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/objective"
@@ -98,6 +99,12 @@ func (d *driver) precondition(p *partial) *optim.Preconditioner {
 			h[i*n+j] = float64(bend*m[i*(n+1)+j]) / weight
 		}
 	}
-	d.root.hessian(h)
-	return optim.NewPreconditioner(h, n)
+	d.products0 = slices.Clone(h)
+	return d.root.precondition(h)
+}
+
+// precondition is that of L-BFGS by the Hessian without the penalty.
+func (r *root) precondition(h []float64) *optim.Preconditioner {
+	r.hessian(h)
+	return optim.NewPreconditioner(h, r.per)
 }

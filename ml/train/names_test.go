@@ -41,7 +41,7 @@ func TestOtherSystems(t *testing.T) {
 		{"LINEAR_REG", "y", []any{"CATEGORY_ENCODING_METHOD", "DUMMY_ENCODING"}, no},
 		{"LOGISTIC_REG", "n", []any{"AUTO_CLASS_WEIGHTS", true, "DATA_SPLIT_METHOD", "RANDOM", "DATA_SPLIT_EVAL_FRACTION", 0.1, "WARM_START", true}, "logistic_regression/classification class_weights data_split_eval_fraction data_split_method warm_start"},
 		{"LOGISTIC_REG", "n", []any{"DATA_SPLIT_METHOD", "CUSTOM", "DATA_SPLIT_COL", "held"}, "logistic_regression/classification data_split_col data_split_method"},
-		{"LOGISTIC_REG", "n", []any{"NUM_TRIALS", 10}, no},
+		{"LOGISTIC_REG", "n", []any{"NUM_TRIALS", 10}, "22023"},
 		{"LOGISTIC_REG", "n", []any{"DATA_SPLIT_TEST_FRACTION", 0.1}, no},
 		{"LOGISTIC_REG", "n", []any{"ENABLE_GLOBAL_EXPLAIN", true}, no},
 		{"LOGISTIC_REG", "n", []any{"MODEL_REGISTRY", "VERTEX_AI"}, no},

@@ -187,7 +187,9 @@ func (r *runner) begin() (err error) {
 	if r.cw == nil {
 		r.ranges = r.job.rows().Ranges(r.learns, r.stats)
 	}
-	r.driver, err = r.job.Family.NewDriver(s, r.red.Home())
+	if r.driver, err = r.job.Family.NewDriver(s, r.red.Home()); err == nil && r.follow != nil {
+		err = r.follow(r.driver)
+	}
 	if err != nil || r.in.Resume == nil {
 		return err
 	}

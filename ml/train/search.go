@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/tributarydb/tributary/ml/canon"
+	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/holdout"
 	"github.com/tributarydb/tributary/ml/search"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -25,6 +26,9 @@ type searcher struct {
 	trials []*trial // by number
 	groups []*group // the last used one last
 	aim    *aim
+	chain  chain
+	long   *runner // a training whose prefixes are trials, as far as it is; nil for none
+	longOf string
 
 	best     *Result // of trials without folds; with the loss of trial bestOf
 	bestOf   int
@@ -146,7 +150,7 @@ func (s *searcher) run(ctx context.Context, batch []search.Trial) error {
 	}
 	for _, key := range keys {
 		for _, fold := range s.foldsFrom(key) {
-			for _, b := range by[key] {
+			for _, b := range s.steps(by[key]) {
 				t := s.trials[b.Number-1]
 				if t.err != nil || t.runs[fold].rungs > b.Rung {
 					continue
@@ -157,7 +161,7 @@ func (s *searcher) run(ctx context.Context, batch []search.Trial) error {
 				}
 				g, err := s.encoded(ctx, t.job, key, fold)
 				if err == nil {
-					err = s.train(ctx, g, t, fold, b)
+					err = s.train(ctx, g, t, fold, b, pathOf(b, batch, fold))
 				}
 				switch {
 				case err == nil:
@@ -289,26 +293,56 @@ func (s *searcher) ofRows(ctx context.Context, g *group, job *Job, name string) 
 	return &r, r.identify()
 }
 
+// begun returns a runner that has begun a trial, or one that has come to a prefix of it.
+func (s *searcher) begun(ctx context.Context, g *group, t *trial, fold int, b step, path string) (*runner, error) {
+	if b.longest != nil && s.long != nil && s.longOf == path {
+		s.long.head = s.head(b.Number, fold)
+		return s.long, nil
+	}
+	s.long = nil
+	job := t.job
+	if b.longest != nil {
+		job = b.longest
+	}
+	r, err := s.ofRows(ctx, g, job, fmt.Sprintf("trial %d", b.Number))
+	if err != nil {
+		return nil, err
+	}
+	r.head = s.head(b.Number, fold)
+	r.in.Resume = s.resumed(b.Number, fold)
+	if b.longest == nil && path != "" && s.chain.of != path { // what its followers need is not in a checkpoint of the first
+		r.in.Resume = nil
+	}
+	if run := t.runs[fold]; r.in.Resume == nil && run.rungs > 0 {
+		r.in.Resume = run.paused
+	}
+	r.follow = func(d family.Driver) error { return s.follows(d, path) }
+	if err := r.begin(); err != nil {
+		return nil, err
+	}
+	if b.longest != nil {
+		s.long, s.longOf = r, path
+	}
+	return r, nil
+}
+
 // train trains a trial to the end of its rung.
-func (s *searcher) train(ctx context.Context, g *group, t *trial, fold int, b search.Trial) error {
+func (s *searcher) train(ctx context.Context, g *group, t *trial, fold int, b step, path string) error {
 	since := s.in.Now()
-	r, err := s.ofRows(ctx, g, t.job, fmt.Sprintf("trial %d", b.Number))
+	run := &t.runs[fold]
+	r, err := s.begun(ctx, g, t, fold, b, path)
 	if err != nil {
 		return err
 	}
-	run := &t.runs[fold]
-	r.head = s.head(b.Number, fold)
-	r.in.Resume = s.resumed(b.Number, fold)
-	if r.in.Resume == nil && run.rungs > 0 {
-		r.in.Resume = run.paused
-	}
-	if b.Share < 1 {
+	prefix := b.longest != nil && b.longest.MaxIterations() > t.job.MaxIterations()
+	if r.most = 0; b.Share < 1 || prefix {
 		r.most = max(1, iterations(t.job.MaxIterations(), b.Share))
 	}
-	if err := r.begin(); err != nil {
+	if err := r.iterate(ctx); err != nil {
+		s.long = nil
 		return err
 	}
-	if err := r.iterate(ctx); err != nil {
+	if err := s.leaves(r.driver, path); err != nil {
 		return err
 	}
 	p, metrics, err := r.measure(ctx)
@@ -316,6 +350,7 @@ func (s *searcher) train(ctx context.Context, g *group, t *trial, fold int, b se
 		return err
 	}
 	st := r.driver.State()
+	st.Done = st.Done || prefix
 	if s.aim == nil {
 		s.aim = defaultAim(t.job, len(r.learns.Aim(0).Keys), metrics, s.spec.config.Algorithm == search.Halving)
 	}
@@ -345,6 +380,9 @@ func (s *searcher) train(ctx context.Context, g *group, t *trial, fold int, b se
 			return err
 		}
 		s.best, s.bestOf, s.bestLoss = r.result(p, metrics), b.Number, loss
+		if prefix && s.best.Stopped == "" {
+			s.best.Stopped, s.best.Converged = b.prefixed(t.job), true
+		}
 	}
 	return nil
 }
@@ -457,6 +495,8 @@ func (s *searcher) head(number, fold int) func(*canon.E) {
 			name = s.aim.name
 		}
 		e.Str(name)
+		e.Str(s.chain.of)
+		e.Bytes(s.chain.state)
 		encodeTrials(e, s.trials)
 		e.Bool(s.best != nil)
 		if s.best != nil {
@@ -474,6 +514,7 @@ func (s *searcher) restore() error {
 	rows := d.I64()
 	s.resumeOf, s.resumeFold = d.Int(), d.Int()
 	name := d.Str()
+	s.chain = chain{d.Str(), d.Bytes()}
 	s.trials = decodeTrials(d)
 	if d.Bool() {
 		s.bestOf, s.bestLoss = d.Int(), d.F64()
@@ -500,7 +541,7 @@ func (s *searcher) restore() error {
 	if len(s.in.Resume) == 0 || s.resumeOf == 0 {
 		s.in.Resume = nil
 	}
-	var kept int64
+	kept := int64(len(s.chain.state))
 	if s.best != nil {
 		kept = s.best.Model.Predictor.Bytes()
 	}

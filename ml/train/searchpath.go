@@ -1,0 +1,110 @@
+package train
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/tributarydb/tributary/ml/canon"
+	"github.com/tributarydb/tributary/ml/family"
+	"github.com/tributarydb/tributary/ml/search"
+)
+
+// chain is where the last trial of a regularisation path ended.
+type chain struct {
+	of    string // the path
+	state []byte // what a family.Follower left
+}
+
+// step is a trial of a batch, and the path that it is of; "" for none.
+type step struct {
+	search.Trial
+	path     string
+	strength float64
+	longest  *Job // of which the trial is a prefix, perhaps itself; nil where it is none
+}
+
+// steps returns trials in the order in which they are trained: by number, except that
+// those of one path, which differ in their penalty only, follow each other from the
+// strongest penalty on, where the first of them stands; and so do prefixes of one
+// training, from the shortest on.
+func (s *searcher) steps(list []search.Trial) []step {
+	out := make([]step, 0, len(list))
+	first := map[string]int{}
+	for _, b := range list {
+		x := step{Trial: b}
+		j := s.trials[b.Number-1].job
+		if f, ok := j.Family.(family.Path); ok && b.Share == 1 && b.Rung == 0 {
+			if strength, ok := f.Strength(j.Options); ok {
+				var e canon.E
+				j.Options.Without(f.PathOptions()).Encode(&e)
+				x.path, x.strength = string(e.B), strength
+			}
+		}
+		if f, ok := j.Family.(family.Prefixes); ok && b.Share == 1 && b.Rung == 0 {
+			if name := f.PrefixOption(j.Options); name != "" {
+				var e canon.E
+				j.Options.Without([]string{name}).Encode(&e)
+				x.path, x.strength, x.longest = string(e.B), -float64(j.MaxIterations()), j
+			}
+		}
+		if _, ok := first[x.path]; !ok {
+			first[x.path] = b.Number
+		}
+		out = append(out, x)
+	}
+	longest := map[string]*Job{}
+	for _, x := range out {
+		if l := longest[x.path]; x.longest != nil && (l == nil || l.MaxIterations() < x.longest.MaxIterations()) {
+			longest[x.path] = x.longest
+		}
+	}
+	for i, x := range out {
+		if x.longest != nil {
+			out[i].longest = longest[x.path]
+		}
+	}
+	at := func(x step) int {
+		if x.path == "" {
+			return x.Number
+		}
+		return first[x.path]
+	}
+	slices.SortStableFunc(out, func(a, b step) int {
+		return cmp.Or(cmp.Compare(at(a), at(b)), cmp.Compare(b.strength, a.strength))
+	})
+	return out
+}
+
+// prefixed is why a training that is a prefix ended: its iterations are made.
+func (x step) prefixed(j *Job) string { return j.Family.(family.Prefixes).PrefixOption(j.Options) }
+
+// follows has a driver begin where the trial before on the same path ended.
+func (s *searcher) follows(d family.Driver, path string) error {
+	f, ok := d.(family.Follower)
+	if !ok || path == "" || s.chain.of != path || len(s.chain.state) == 0 {
+		return nil
+	}
+	return f.Follow(canon.Read(s.chain.state))
+}
+
+// leaves notes where a trial ended.
+func (s *searcher) leaves(d family.Driver, path string) error {
+	f, ok := d.(family.Follower)
+	if !ok || path == "" {
+		return nil
+	}
+	var e canon.E
+	f.Leave(&e)
+	err := s.hold(int64(len(e.B) - len(s.chain.state)))
+	s.chain = chain{path, e.B}
+	return err
+}
+
+// pathOf names a path among those of all batches and folds.
+func pathOf(x step, batch []search.Trial, fold int) string {
+	if x.path == "" {
+		return ""
+	}
+	return fmt.Sprintf("%d %d %s", batch[0].Number, fold, x.path)
+}
