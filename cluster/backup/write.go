@@ -103,7 +103,7 @@ func (w *writer) progress() Progress {
 func (w *writer) putAll(ctx context.Context, files []*catalog.Segment) error {
 	done := make(chan error, 1)
 	go func() {
-		done <- each(ctx, files, func(ctx context.Context, f *catalog.Segment) error {
+		done <- EachOf(ctx, files, func(ctx context.Context, f *catalog.Segment) error {
 			n, err := w.put(ctx, f)
 			if err == nil {
 				w.files.Add(1)

@@ -1,6 +1,7 @@
 package coord
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -26,6 +27,9 @@ import (
 type Backups interface {
 	// Read gives the bytes of a file to take, from any node that has it; see backup.Take.
 	Read(ctx context.Context, f *catalog.Segment, take func(read func(to func([]byte) error) error) error) error
+	// Install makes the bytes that give passes on a new file of the cluster, on a majority of its replicas, and sets
+	// f.Nodes.
+	Install(ctx context.Context, f *catalog.Segment, give func(to func([]byte) error) error) error
 }
 
 // backups makes the commands of backups' statements.
@@ -108,11 +112,15 @@ func (c backups) backup(n *parse.Backup) (*session.Command, error) {
 		if err != nil {
 			return nil, err
 		}
-		unlock, err := backup.Lock(path)
+		dir, err := backup.Create(disk.OS, path)
 		if err != nil {
 			return nil, err
 		}
-		row, err := c.backupTo(ctx, x, n, path, rate, keep)
+		unlock, err := dir.Lock()
+		if err != nil {
+			return nil, err
+		}
+		row, err := c.backupTo(ctx, x, n, dir, rate, keep)
 		if err = errors.Join(err, unlock()); err != nil {
 			return nil, err
 		}
@@ -121,12 +129,8 @@ func (c backups) backup(n *parse.Backup) (*session.Command, error) {
 }
 
 // backupTo makes a backup in a directory that this session has locked.
-func (c backups) backupTo(ctx context.Context, x *session.Execution, n *parse.Backup, path string, rate int64, keep int) ([]types.Datum, error) {
+func (c backups) backupTo(ctx context.Context, x *session.Execution, n *parse.Backup, dir *backup.Dir, rate int64, keep int) ([]types.Datum, error) {
 	began := time.Now()
-	dir, err := backup.Create(disk.OS, path)
-	if err != nil {
-		return nil, err
-	}
 	acct := x.Pool.Account("backup", false)
 	defer acct.Close()
 	if err := acct.Grow(backup.Memory); err != nil {
@@ -191,9 +195,157 @@ func (c backups) only(x *session.Execution, state *catalog.State, n *parse.Backu
 	return nil, "", pgerr.Unsupported("BACKUP %s is not supported", strings.ToUpper(n.Kind)).WithHint("BACKUP TO takes everything; RESTORE takes one object out of that.")
 }
 
-// restore handles RESTORE.
+// restore handles RESTORE TABLE and RESTORE MODEL.
 func (c backups) restore(n *parse.Restore) (*session.Command, error) {
-	return nil, pgerr.Unsupported("RESTORE is not supported")
+	switch n.Kind {
+	case "":
+		return nil, pgerr.Unsupported("RESTORE of everything into a cluster that runs is not supported").WithHint("tributary restore makes a new cluster of a backup.")
+	case "schema":
+		return nil, pgerr.Unsupported("RESTORE SCHEMA is not supported").WithHint("RESTORE TABLE and RESTORE MODEL take one object.")
+	}
+	name := ""
+	for _, o := range n.Options {
+		if o.Name != "backup" {
+			return nil, unknownOption("RESTORE", o, "backup")
+		}
+		name = parse.ConstText(o.Value)
+	}
+	if name != "" && n.AsOf != "" {
+		return nil, pgerr.New(pgerr.SyntaxError, "AS OF and the option backup cannot be used together")
+	}
+	return session.Simple(func(ctx context.Context, x *session.Execution) (string, error) {
+		if err := x.Txn.Writable("RESTORE"); err != nil {
+			return "", err
+		}
+		st, err := x.View()
+		if err == nil {
+			err = mayBackup(st, x.Context.Role, "RESTORE")
+		}
+		if err != nil {
+			return "", err
+		}
+		return "RESTORE", c.restoreFrom(ctx, x, st, n, name)
+	}), nil
+}
+
+// restoreFrom takes an object out of a backup.
+func (c backups) restoreFrom(ctx context.Context, x *session.Execution, st *catalog.State, n *parse.Restore, name string) error {
+	path, err := backup.Path(n.URI)
+	if err != nil {
+		return err
+	}
+	dir, err := backup.Open(disk.OS, path)
+	if err != nil {
+		return err
+	}
+	asOf := time.Time{}
+	if n.AsOf != "" {
+		at, err := types.ParseText(types.Timestamptz, n.AsOf, c.s.Context().Values)
+		if err != nil {
+			return err
+		}
+		asOf = time.UnixMicro(at.(int64))
+	}
+	acct := x.Pool.Account("restore", false)
+	defer acct.Close()
+	if err := acct.Grow(backup.Memory); err != nil {
+		return err
+	}
+	b, err := dir.Choose(name, asOf, func(name string) (*backup.Backup, error) {
+		if err := acct.Resize(backup.Memory); err != nil {
+			return nil, err
+		}
+		return readBackup(acct, dir, name)
+	}, func(backup.Head) bool { return true })
+	if err != nil {
+		return err
+	}
+	if err := acct.Grow(2 * int64(len(b.State))); err != nil { // decoded it is larger
+		return err
+	}
+	old, err := b.Catalog()
+	if err != nil {
+		return err
+	}
+	a, err := c.adoption(ctx, x, old, st, n)
+	if err == nil {
+		_, err = x.Txn.Peek(a.Changes) // before the files are copied
+	}
+	if err != nil {
+		return err
+	}
+	x.Txn.Wrote(a.Files...)
+	err = backup.EachOf(ctx, a.Files, func(ctx context.Context, f *catalog.Segment) error {
+		return c.cfg.Backups.Install(ctx, f, func(to func([]byte) error) error { return dir.Give(ctx, b.Name, a.From[f], to) })
+	})
+	if err != nil {
+		return err
+	}
+	a.Adopted()
+	if _, err := x.Txn.Add(a.Changes...); err != nil {
+		return err
+	}
+	for _, w := range a.Warnings {
+		c.s.Notice(w)
+	}
+	return nil
+}
+
+// adoption plans to take in the object that a RESTORE names.
+func (c backups) adoption(ctx context.Context, x *session.Execution, old, st *catalog.State, n *parse.Restore) (*backup.Adoption, error) {
+	schema, name, err := catalog.ObjectName(n.Name...)
+	if err != nil {
+		return nil, err
+	}
+	// A name without a schema is looked for along the search path, as everywhere.
+	var path []string
+	if schema != "" {
+		path = []string{schema}
+	} else {
+		for _, sc := range x.Context.Schemas(st) {
+			path = append(path, sc.Name)
+		}
+	}
+	var rel *catalog.Relation
+	var model *catalog.Model
+	for _, in := range path {
+		sc := old.SchemaByName(in)
+		if sc == nil {
+			continue
+		}
+		if n.Kind == "table" {
+			rel = old.Relation(sc.OID, name)
+		} else {
+			model = old.Model(sc.OID, name)
+		}
+		if rel != nil || model != nil {
+			schema = in
+			break
+		}
+	}
+	switch {
+	case rel != nil || model != nil:
+	case n.Kind == "table":
+		return nil, pgerr.New(pgerr.UndefinedTable, "relation \"%s\" does not exist in the backup", strings.Join(n.Name, "."))
+	default:
+		return nil, pgerr.New(pgerr.UndefinedObject, "model \"%s\" does not exist in the backup", strings.Join(n.Name, "."))
+	}
+	if n.As != nil {
+		given, as, err := catalog.ObjectName(n.As...)
+		if err != nil {
+			return nil, err
+		}
+		schema, name = cmp.Or(given, schema), as
+	}
+	into := st.SchemaByName(schema)
+	if into == nil {
+		return nil, pgerr.New(pgerr.InvalidSchemaName, "schema %q does not exist", schema)
+	}
+	a := backup.NewAdoption(backup.Adoption{Old: old, Now: st, Schema: into, Name: name, Owner: x.Context.Role, NewOID: func() (types.OID, error) { return c.oids.New(ctx) }})
+	if rel != nil {
+		return a, a.Table(rel)
+	}
+	return a, a.Model(model)
 }
 
 // show handles SHOW BACKUPS.
