@@ -20,6 +20,8 @@ type Adoption struct {
 	Name     string
 	Owner    types.OID // of what belonged to a role that Now does not have
 	NewOID   func() (types.OID, error)
+	// SameFiles leaves the files as they are: for a state beside the one that has them, as Only makes it.
+	SameFiles bool
 
 	// Changes make the object, as the caller commits them. Files are those of their segments, whose Nodes are to be
 	// set; From are the backup's own descriptions of these.
@@ -292,6 +294,9 @@ func (a *Adoption) typeOf(t types.Type) types.Type {
 
 // file is a file of the backup under an id of its own.
 func (a *Adoption) file(old *catalog.Segment) *catalog.Segment {
+	if a.SameFiles {
+		return old
+	}
 	now := *old
 	now.ID, now.Nodes = store.NewID(), nil
 	if now.Inline == nil {
@@ -306,7 +311,9 @@ func (a *Adoption) rows(old, rel *catalog.Relation) {
 		var list []*catalog.Segment
 		for _, g := range segs {
 			now := a.file(g)
-			now.Xmin, now.First = a.Now.Xmin(), 0
+			if !a.SameFiles {
+				now.Xmin, now.First = a.Now.Xmin(), 0
+			}
 			list = append(list, now)
 		}
 		if list != nil {
@@ -339,6 +346,47 @@ func (a *Adoption) Model(old *catalog.Model) error {
 	a.Changes = append(a.Changes, &catalog.PutModel{Model: &m})
 	a.comment(catalog.Dep{OID: old.OID}, catalog.Dep{OID: m.OID})
 	return a.err
+}
+
+// Only is a state with a table or a model of another and what these need: the roles, without their passwords, and the
+// schemas that there are.
+func Only(s *catalog.State, rel *catalog.Relation, model *catalog.Model) (*catalog.State, []*pgerr.Error, error) {
+	var around []catalog.Change
+	for _, r := range s.Roles() {
+		bare := *r
+		bare.Password = ""
+		around = append(around, &catalog.PutRole{Role: &bare})
+	}
+	for _, sc := range s.Schemas() {
+		around = append(around, &catalog.PutSchema{Schema: sc})
+	}
+	now, err := catalog.New().Apply(around)
+	if err != nil {
+		return nil, nil, err
+	}
+	next := types.FirstUserOID
+	for _, r := range s.Roles() {
+		next = max(next, r.OID)
+	}
+	for _, sc := range s.Schemas() {
+		next = max(next, sc.OID)
+	}
+	a := NewAdoption(Adoption{Old: s, Now: now, Owner: catalog.BootstrapRoleOID, SameFiles: true, NewOID: func() (types.OID, error) {
+		next++
+		return next, nil
+	}})
+	if rel != nil {
+		a.Schema, a.Name = s.Schema(rel.Schema), rel.Name
+		err = a.Table(rel)
+	} else {
+		a.Schema, a.Name = s.Schema(model.Schema), model.Name
+		err = a.Model(model)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	now, _, err = now.Commit(s.Version(), append([]catalog.Change{&catalog.SetCluster{ID: s.Cluster()}}, a.Changes...))
+	return now, a.Warnings, err
 }
 
 // Adopted is called when the files are there and their Nodes known.

@@ -18,6 +18,7 @@ import (
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/lex"
 	"github.com/tributarydb/tributary/sql/parse"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
@@ -93,6 +94,9 @@ func mayBackup(st *catalog.State, role types.OID, what string) error {
 
 // backup handles BACKUP.
 func (c backups) backup(n *parse.Backup) (*session.Command, error) {
+	if n.Kind == "schema" {
+		return nil, pgerr.Unsupported("BACKUP SCHEMA is not supported").WithHint("BACKUP TO takes everything; BACKUP TABLE and BACKUP MODEL take one object.")
+	}
 	rate, keep, err := backupOptions(n.Options)
 	if err != nil {
 		return nil, err
@@ -190,9 +194,67 @@ func (c backups) backedUp(ctx context.Context, dir *backup.Dir, o backup.Options
 	}
 }
 
-// only is the state with the objects alone that a BACKUP names, and what they are called.
+// only is the state with the object alone that a BACKUP names, and what it is called.
 func (c backups) only(x *session.Execution, state *catalog.State, n *parse.Backup) (*catalog.State, string, error) {
-	return nil, "", pgerr.Unsupported("BACKUP %s is not supported", strings.ToUpper(n.Kind)).WithHint("BACKUP TO takes everything; RESTORE takes one object out of that.")
+	rel, model, err := find(x, state, state, n.Kind, n.Name)
+	if err != nil {
+		return nil, "", err
+	}
+	schema, name := types.OID(0), ""
+	switch {
+	case rel != nil:
+		schema, name = rel.Schema, rel.Name
+	case model != nil:
+		schema, name = model.Schema, model.Name
+	case n.Kind == "table":
+		return nil, "", pgerr.New(pgerr.UndefinedTable, "relation \"%s\" does not exist", strings.Join(n.Name, "."))
+	default:
+		return nil, "", pgerr.New(pgerr.UndefinedObject, "model \"%s\" does not exist", strings.Join(n.Name, "."))
+	}
+	only, warnings, err := backup.Only(state, rel, model)
+	for _, w := range warnings {
+		c.s.Notice(w)
+	}
+	return only, object(n.Kind, state.Schema(schema).Name, name), err
+}
+
+// lookIn lists the names of the schemas in which a statement means an object, and the object's own.
+func lookIn(x *session.Execution, view *catalog.State, named []string) (path []string, name string, err error) {
+	schema, name, err := catalog.ObjectName(named...)
+	if err != nil || schema != "" {
+		return []string{schema}, name, err
+	}
+	for _, sc := range x.Context.Schemas(view) {
+		path = append(path, sc.Name)
+	}
+	return path, name, nil
+}
+
+// object is what a backup says of itself that has an object alone.
+func object(kind, schema, name string) string {
+	return kind + " " + lex.QuoteName(schema) + "." + lex.QuoteName(name)
+}
+
+// find finds a table or a model of a state, a name without a schema along the search path of another.
+func find(x *session.Execution, in, view *catalog.State, kind string, named []string) (*catalog.Relation, *catalog.Model, error) {
+	path, name, err := lookIn(x, view, named)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, p := range path {
+		sc := in.SchemaByName(p)
+		if sc == nil {
+			continue
+		}
+		if kind == "table" {
+			if rel := in.Relation(sc.OID, name); rel != nil {
+				return rel, nil, nil
+			}
+		} else if m := in.Model(sc.OID, name); m != nil {
+			return nil, m, nil
+		}
+	}
+	return nil, nil, nil
 }
 
 // restore handles RESTORE TABLE and RESTORE MODEL.
@@ -230,11 +292,15 @@ func (c backups) restore(n *parse.Restore) (*session.Command, error) {
 
 // restoreFrom takes an object out of a backup.
 func (c backups) restoreFrom(ctx context.Context, x *session.Execution, st *catalog.State, n *parse.Restore, name string) error {
-	path, err := backup.Path(n.URI)
+	where, err := backup.Path(n.URI)
 	if err != nil {
 		return err
 	}
-	dir, err := backup.Open(disk.OS, path)
+	dir, err := backup.Open(disk.OS, where)
+	if err != nil {
+		return err
+	}
+	path, last, err := lookIn(x, st, n.Name)
 	if err != nil {
 		return err
 	}
@@ -256,7 +322,9 @@ func (c backups) restoreFrom(ctx context.Context, x *session.Execution, st *cata
 			return nil, err
 		}
 		return readBackup(acct, dir, name)
-	}, func(backup.Head) bool { return true })
+	}, func(h backup.Head) bool {
+		return h.Objects == "" || slices.ContainsFunc(path, func(schema string) bool { return h.Objects == object(n.Kind, schema, last) })
+	})
 	if err != nil {
 		return err
 	}
@@ -293,38 +361,15 @@ func (c backups) restoreFrom(ctx context.Context, x *session.Execution, st *cata
 
 // adoption plans to take in the object that a RESTORE names.
 func (c backups) adoption(ctx context.Context, x *session.Execution, old, st *catalog.State, n *parse.Restore) (*backup.Adoption, error) {
-	schema, name, err := catalog.ObjectName(n.Name...)
-	if err != nil {
-		return nil, err
-	}
-	// A name without a schema is looked for along the search path, as everywhere.
-	var path []string
-	if schema != "" {
-		path = []string{schema}
-	} else {
-		for _, sc := range x.Context.Schemas(st) {
-			path = append(path, sc.Name)
-		}
-	}
-	var rel *catalog.Relation
-	var model *catalog.Model
-	for _, in := range path {
-		sc := old.SchemaByName(in)
-		if sc == nil {
-			continue
-		}
-		if n.Kind == "table" {
-			rel = old.Relation(sc.OID, name)
-		} else {
-			model = old.Model(sc.OID, name)
-		}
-		if rel != nil || model != nil {
-			schema = in
-			break
-		}
-	}
+	rel, model, err := find(x, old, st, n.Kind, n.Name)
+	schema, name := "", ""
 	switch {
-	case rel != nil || model != nil:
+	case err != nil:
+		return nil, err
+	case rel != nil:
+		schema, name = old.Schema(rel.Schema).Name, rel.Name
+	case model != nil:
+		schema, name = old.Schema(model.Schema).Name, model.Name
 	case n.Kind == "table":
 		return nil, pgerr.New(pgerr.UndefinedTable, "relation \"%s\" does not exist in the backup", strings.Join(n.Name, "."))
 	default:

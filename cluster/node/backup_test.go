@@ -3,7 +3,6 @@ package node
 import (
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -59,6 +58,23 @@ func TestRestore(t *testing.T) {
 			models := c.one(fmt.Sprintf(versions, "m"))
 			name := strings.Split(c.must("backup to '" + dir + "'")[0], "|")[0]
 
+			// One object alone, in a directory of its own.
+			alone := filepath.Join(t.TempDir(), "alone")
+			c.must("backup table s.t to '" + alone + "'")
+			c.must("backup model m to '" + alone + "'")
+			c.must("restore table s.t as t3 from '" + alone + "' with (backup = '" + strings.Split(c.must("show backups from '" + alone + "'")[1], "|")[0] + "')")
+			c.must("restore model m as m3 from '" + alone + "'")
+			if got := c.one(fmt.Sprintf(described, "s.t3")); got != was {
+				t.Errorf("out of a backup of its own:\n%s\nwas\n%s", got, was)
+			}
+			if got := c.one(fmt.Sprintf(versions, "m3")); got != models {
+				t.Errorf("m3: %s, was %s", got, models)
+			}
+			c.must("drop table s.t3")
+
+			// A backup of something else is none of the table.
+			c.must("backup table small to '" + dir + "'")
+
 			// Beside the one there is.
 			c.must("restore table s.t as t2 from '" + dir + "'")
 			if got := c.one(fmt.Sprintf(described, "s.t2")); got != was {
@@ -88,7 +104,7 @@ func TestRestore(t *testing.T) {
 				"backup to '" + dir + "' with (fast = 1)":                           pgerr.InvalidParameterValue,
 				"backup to '" + dir + "' with (keep = 0)":                           pgerr.InvalidParameterValue,
 				"backup to '" + dir + "' with (rate = 1)":                           pgerr.InvalidParameterValue,
-				"backup table s.t to '" + dir + "'":                                 pgerr.FeatureNotSupported,
+				"backup schema s to '" + dir + "'":                                  pgerr.FeatureNotSupported,
 				"backup to '" + nodes[0].o.Data + "'":                               pgerr.ObjectNotInPrerequisiteState,
 			} {
 				if _, err := c.do(sql); pgerr.CodeOf(err) != code {
@@ -157,7 +173,7 @@ func TestRestore(t *testing.T) {
 			}
 			c.must("backup to '" + dir + "'")
 			rows := c.must("show backups from '" + dir + "'")
-			if len(rows) != 2 || !strings.HasPrefix(rows[1], name) || !slices.IsSorted([]string{rows[1], rows[0]}) {
+			if len(rows) != 3 || !strings.HasPrefix(rows[2], name) || !strings.Contains(rows[1], "|table public.small|") && !strings.Contains(rows[1], ".small|") {
 				t.Errorf("%q", rows)
 			}
 		})
