@@ -141,7 +141,7 @@ func (c backups) backupTo(ctx context.Context, x *session.Execution, n *parse.Ba
 		return nil, err
 	}
 	o := backup.Options{Rate: rate, Progress: func(p backup.Progress) {
-		c.s.Notice(pgerr.New(pgerr.SuccessfulCompletion, "backup: %d of %d files, %d of %d bytes, %d bytes written", p.Files, p.Of, p.Bytes, p.OfBytes, p.Written))
+		c.s.Notice(pgerr.New(pgerr.SuccessfulCompletion, "backup: %d of %d files, %d of %d MB, %d MB written", p.Files, p.Of, p.Bytes>>20, p.OfBytes>>20, p.Written>>20))
 	}, Source: func(ctx context.Context, f *catalog.Segment, take backup.Take) error {
 		return c.cfg.Backups.Read(ctx, f, take)
 	}}

@@ -1,11 +1,17 @@
 package node
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/tributarydb/tributary/cluster/backup"
+	"github.com/tributarydb/tributary/exec/disk"
+	"github.com/tributarydb/tributary/exec/store"
+	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
@@ -177,5 +183,71 @@ func TestRestore(t *testing.T) {
 				t.Errorf("%q", rows)
 			}
 		})
+	}
+}
+
+// TestBackupWhileTraining: a training removes its old checkpoint as soon as there is a newer one. No backup fails or has
+// a job without its checkpoint, and all that jobs read is there.
+func TestBackupWhileTraining(t *testing.T) {
+	nodes := start(t, 1, fewInline)
+	c, other := connect(t, nodes[0]), connect(t, nodes[0])
+	c.must("create table d as select * from make_classification(n_samples => 5000, n_features => 8, n_informative => 4, n_redundant => 2, random_state => 7)")
+	path := filepath.Join(t.TempDir(), "b")
+	done := make(chan error, 1)
+	go func() {
+		_, err := other.do("train model m using mlp predict y with (max_iterations = 150, checkpoint_every = 1) as select * from d")
+		done <- err
+	}()
+	backups, checkpoints := 0, 0
+	for running := true; running; {
+		select {
+		case err := <-done:
+			if err != nil {
+				t.Fatal(err)
+			}
+			running = false
+		default:
+		}
+		c.must("backup to '" + path + "'")
+		backups++
+	}
+	dir, err := backup.Open(disk.OS, path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	names, err := dir.Names()
+	if err != nil || len(names) != backups {
+		t.Fatal(len(names), backups, err)
+	}
+	for _, name := range names {
+		b, err := dir.Read(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		st, err := b.Catalog()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, j := range st.Jobs() {
+			if !j.CheckpointFile.IsZero() {
+				checkpoints++
+			}
+		}
+	}
+	if checkpoints == 0 {
+		t.Errorf("none of %d backups has a checkpoint", backups)
+	}
+	v, err := dir.Verify(context.Background())
+	if err != nil || len(v.Damage) > 0 {
+		t.Error(v, err)
+	}
+
+	// What tells a backup that it came too late for a checkpoint.
+	var gone *store.CorruptError
+	err = nodes[0].repl.Read(context.Background(), &catalog.Segment{ID: store.NewID()}, func(read func(func([]byte) error) error) error {
+		return read(func([]byte) error { return nil })
+	})
+	if !errors.As(err, &gone) {
+		t.Errorf("of a file that is gone: %v", err)
 	}
 }
