@@ -189,6 +189,11 @@ func TestCrash(t *testing.T) {
 			if full && err != nil && !pgerr.Is(err, pgerr.DiskFull) {
 				t.Errorf("step %d: %v", n, err)
 			}
+			if full && err != nil { // the next one takes what this one left, and then the power fails
+				if _, _, err := c.write(files); err != nil {
+					t.Fatalf("step %d: the next backup: %v", n, err)
+				}
+			}
 			steps, rebooted := files.Steps(), files.Reboot(rand.New(rand.NewPCG(uint64(n), 1)))
 			d, err := Open(rebooted, "/b")
 			if err != nil {

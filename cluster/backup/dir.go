@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -101,17 +100,14 @@ func Create(files disk.FS, path string) (*Dir, error) {
 	return d, d.replace(markFile, [][]byte{[]byte(strconv.Itoa(Format) + "\n")})
 }
 
-// Lock keeps other backups out of the directory of a path until it is released.
-func Lock(path string) (release func() error, err error) {
-	if err := disk.OS.MkdirAll(path); err != nil {
-		return nil, ioError(err, path)
-	}
-	var f *os.File
-	if f, err = disk.Lock(filepath.Join(path, lockName)); errors.Is(err, disk.ErrLocked) {
-		return nil, pgerr.New(pgerr.ObjectInUse, "another backup writes to directory %q", path)
+// Lock keeps other backups out of the directory until it is released.
+func (d *Dir) Lock() (release func() error, err error) {
+	f, err := disk.Lock(d.join(lockName))
+	if errors.Is(err, disk.ErrLocked) {
+		return nil, pgerr.New(pgerr.ObjectInUse, "another backup writes to directory %q", d.path)
 	}
 	if err != nil {
-		return nil, ioError(err, path)
+		return nil, ioError(err, d.path)
 	}
 	return f.Close, nil
 }

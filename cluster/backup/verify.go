@@ -42,10 +42,11 @@ func (d *Dir) Give(ctx context.Context, backup string, f *catalog.Segment, to fu
 
 // Each calls use for each file of a state, several at once.
 func Each(ctx context.Context, state *catalog.State, use func(context.Context, *catalog.Segment) error) error {
-	return each(ctx, unique(state), use)
+	return EachOf(ctx, unique(state), use)
 }
 
-func each(ctx context.Context, files []*catalog.Segment, use func(context.Context, *catalog.Segment) error) error {
+// EachOf is Each for some files.
+func EachOf(ctx context.Context, files []*catalog.Segment, use func(context.Context, *catalog.Segment) error) error {
 	g, one := errgroup.WithContext(ctx)
 	g.SetLimit(parallel)
 	for _, f := range files {

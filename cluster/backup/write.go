@@ -30,7 +30,7 @@ type Options struct {
 
 // Progress is how far a backup is.
 type Progress struct {
-	Files, Bytes int64 // there by now
+	Files, Bytes int64 // there by now; bytes of files that are being written too
 	Of, OfBytes  int64 // that are needed
 	Written      int64 // bytes that this backup wrote
 }
@@ -40,8 +40,7 @@ const parallel = 4
 
 // Put writes a file if the directory does not have it yet.
 func (d *Dir) Put(ctx context.Context, f *catalog.Segment, o Options) error {
-	_, err := (&writer{d: d, o: o}).put(ctx, f)
-	return err
+	return (&writer{d: d, o: o}).put(ctx, f)
 }
 
 // Write makes a backup of a state, and returns its name.
@@ -91,8 +90,6 @@ type writer struct {
 
 	of, ofBytes           int64
 	files, bytes, written atomic.Int64
-	mu                    sync.Mutex
-	dirs                  map[string]struct{} // with new names that are not on stable storage
 }
 
 func (w *writer) progress() Progress {
@@ -103,11 +100,10 @@ func (w *writer) progress() Progress {
 func (w *writer) putAll(ctx context.Context, files []*catalog.Segment) error {
 	done := make(chan error, 1)
 	go func() {
-		done <- each(ctx, files, func(ctx context.Context, f *catalog.Segment) error {
-			n, err := w.put(ctx, f)
+		done <- EachOf(ctx, files, func(ctx context.Context, f *catalog.Segment) error {
+			err := w.put(ctx, f)
 			if err == nil {
 				w.files.Add(1)
-				w.bytes.Add(n)
 			}
 			return err
 		})
@@ -124,44 +120,52 @@ func (w *writer) putAll(ctx context.Context, files []*catalog.Segment) error {
 			if err != nil {
 				return err
 			}
-			return w.syncDirs()
+			return w.syncDirs(files)
 		}
 	}
 }
 
-// syncDirs puts the names of the new files on stable storage.
-func (w *writer) syncDirs() error {
-	for dir := range w.dirs {
+// syncDirs puts the names of files on stable storage: also of those that a backup has left which was cut off before it
+// did.
+func (w *writer) syncDirs(files []*catalog.Segment) error {
+	dirs := map[string]struct{}{w.d.join("files"): {}}
+	for _, f := range files {
+		dirs[filepath.Dir(w.d.file(f.ID))] = struct{}{}
+	}
+	for dir := range dirs {
 		if err := w.d.fs.SyncDir(dir); err != nil {
 			return ioError(err, w.d.path)
 		}
 	}
-	return ioError(w.d.fs.SyncDir(w.d.join("files")), w.d.path)
+	return nil
 }
 
 // put writes a file unless it is there, in its full size as all that have their names are.
-func (w *writer) put(ctx context.Context, f *catalog.Segment) (n int64, err error) {
+func (w *writer) put(ctx context.Context, f *catalog.Segment) error {
 	path := w.d.file(f.ID)
 	if st, err := w.d.fs.Stat(path); err == nil && (f.Bytes == 0 || st.Size() == f.Bytes) {
-		return st.Size(), nil
+		w.bytes.Add(st.Size())
+		return nil
 	}
 	dir := filepath.Dir(path)
 	if err := w.d.fs.MkdirAll(dir); err != nil {
-		return 0, ioError(err, w.d.path)
+		return ioError(err, w.d.path)
 	}
-	err = w.o.Source(ctx, f, func(read func(func([]byte) error) error) error {
+	err := w.o.Source(ctx, f, func(read func(func([]byte) error) error) error {
 		sum := store.SumOf(f)
-		n = 0
+		n := int64(0)
 		err := w.d.write(path, func(to io.Writer) error {
 			err := read(func(b []byte) error {
 				if err := w.limit.wait(ctx, len(b)); err != nil {
 					return err
 				}
-				if n += int64(len(b)); f.Bytes > 0 && n > f.Bytes {
+				if f.Bytes > 0 && n+int64(len(b)) > f.Bytes {
 					return &store.CorruptError{Segment: f.ID, What: "more bytes than it has"}
 				}
+				n += int64(len(b))
 				sum.Write(b)
 				_, err := to.Write(b)
+				w.bytes.Add(int64(len(b)))
 				w.written.Add(int64(len(b)))
 				return err
 			})
@@ -170,18 +174,15 @@ func (w *writer) put(ctx context.Context, f *catalog.Segment) (n int64, err erro
 			}
 			return err
 		})
+		if err != nil { // of a copy that was not good
+			w.bytes.Add(-n)
+		}
 		return err
 	})
 	if err != nil {
-		return 0, ioError(err, w.d.path)
+		return ioError(err, w.d.path)
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.dirs == nil {
-		w.dirs = map[string]struct{}{}
-	}
-	w.dirs[dir] = struct{}{}
-	return n, nil
+	return nil
 }
 
 // limiter makes all who wait take as long as a rate allows.

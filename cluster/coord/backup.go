@@ -1,6 +1,7 @@
 package coord
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -17,6 +18,7 @@ import (
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/lex"
 	"github.com/tributarydb/tributary/sql/parse"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
@@ -26,6 +28,9 @@ import (
 type Backups interface {
 	// Read gives the bytes of a file to take, from any node that has it; see backup.Take.
 	Read(ctx context.Context, f *catalog.Segment, take func(read func(to func([]byte) error) error) error) error
+	// Install makes the bytes that give passes on a new file of the cluster, on a majority of its replicas, and sets
+	// f.Nodes.
+	Install(ctx context.Context, f *catalog.Segment, give func(to func([]byte) error) error) error
 }
 
 // backups makes the commands of backups' statements.
@@ -89,6 +94,9 @@ func mayBackup(st *catalog.State, role types.OID, what string) error {
 
 // backup handles BACKUP.
 func (c backups) backup(n *parse.Backup) (*session.Command, error) {
+	if n.Kind == "schema" {
+		return nil, pgerr.Unsupported("BACKUP SCHEMA is not supported").WithHint("BACKUP TO takes everything; BACKUP TABLE and BACKUP MODEL take one object.")
+	}
 	rate, keep, err := backupOptions(n.Options)
 	if err != nil {
 		return nil, err
@@ -108,11 +116,15 @@ func (c backups) backup(n *parse.Backup) (*session.Command, error) {
 		if err != nil {
 			return nil, err
 		}
-		unlock, err := backup.Lock(path)
+		dir, err := backup.Create(disk.OS, path)
 		if err != nil {
 			return nil, err
 		}
-		row, err := c.backupTo(ctx, x, n, path, rate, keep)
+		unlock, err := dir.Lock()
+		if err != nil {
+			return nil, err
+		}
+		row, err := c.backupTo(ctx, x, n, dir, rate, keep)
 		if err = errors.Join(err, unlock()); err != nil {
 			return nil, err
 		}
@@ -121,19 +133,15 @@ func (c backups) backup(n *parse.Backup) (*session.Command, error) {
 }
 
 // backupTo makes a backup in a directory that this session has locked.
-func (c backups) backupTo(ctx context.Context, x *session.Execution, n *parse.Backup, path string, rate int64, keep int) ([]types.Datum, error) {
+func (c backups) backupTo(ctx context.Context, x *session.Execution, n *parse.Backup, dir *backup.Dir, rate int64, keep int) ([]types.Datum, error) {
 	began := time.Now()
-	dir, err := backup.Create(disk.OS, path)
-	if err != nil {
-		return nil, err
-	}
 	acct := x.Pool.Account("backup", false)
 	defer acct.Close()
 	if err := acct.Grow(backup.Memory); err != nil {
 		return nil, err
 	}
 	o := backup.Options{Rate: rate, Progress: func(p backup.Progress) {
-		c.s.Notice(pgerr.New(pgerr.SuccessfulCompletion, "backup: %d of %d files, %d of %d bytes, %d bytes written", p.Files, p.Of, p.Bytes, p.OfBytes, p.Written))
+		c.s.Notice(pgerr.New(pgerr.SuccessfulCompletion, "backup: %d of %d files, %d of %d MB, %d MB written", p.Files, p.Of, p.Bytes>>20, p.OfBytes>>20, p.Written>>20))
 	}, Source: func(ctx context.Context, f *catalog.Segment, take backup.Take) error {
 		return c.cfg.Backups.Read(ctx, f, take)
 	}}
@@ -186,14 +194,203 @@ func (c backups) backedUp(ctx context.Context, dir *backup.Dir, o backup.Options
 	}
 }
 
-// only is the state with the objects alone that a BACKUP names, and what they are called.
+// only is the state with the object alone that a BACKUP names, and what it is called.
 func (c backups) only(x *session.Execution, state *catalog.State, n *parse.Backup) (*catalog.State, string, error) {
-	return nil, "", pgerr.Unsupported("BACKUP %s is not supported", strings.ToUpper(n.Kind)).WithHint("BACKUP TO takes everything; RESTORE takes one object out of that.")
+	rel, model, err := find(x, state, state, n.Kind, n.Name)
+	if err != nil {
+		return nil, "", err
+	}
+	schema, name := types.OID(0), ""
+	switch {
+	case rel != nil:
+		schema, name = rel.Schema, rel.Name
+	case model != nil:
+		schema, name = model.Schema, model.Name
+	case n.Kind == "table":
+		return nil, "", pgerr.New(pgerr.UndefinedTable, "relation \"%s\" does not exist", strings.Join(n.Name, "."))
+	default:
+		return nil, "", pgerr.New(pgerr.UndefinedObject, "model \"%s\" does not exist", strings.Join(n.Name, "."))
+	}
+	only, warnings, err := backup.Only(state, rel, model)
+	for _, w := range warnings {
+		c.s.Notice(w)
+	}
+	return only, object(n.Kind, state.Schema(schema).Name, name), err
 }
 
-// restore handles RESTORE.
+// lookIn lists the names of the schemas in which a statement means an object, and the object's own.
+func lookIn(x *session.Execution, view *catalog.State, named []string) (path []string, name string, err error) {
+	schema, name, err := catalog.ObjectName(named...)
+	if err != nil || schema != "" {
+		return []string{schema}, name, err
+	}
+	for _, sc := range x.Context.Schemas(view) {
+		path = append(path, sc.Name)
+	}
+	return path, name, nil
+}
+
+// object is what a backup says of itself that has an object alone.
+func object(kind, schema, name string) string {
+	return kind + " " + lex.QuoteName(schema) + "." + lex.QuoteName(name)
+}
+
+// find finds a table or a model of a state, a name without a schema along the search path of another.
+func find(x *session.Execution, in, view *catalog.State, kind string, named []string) (*catalog.Relation, *catalog.Model, error) {
+	path, name, err := lookIn(x, view, named)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, p := range path {
+		sc := in.SchemaByName(p)
+		if sc == nil {
+			continue
+		}
+		if kind == "table" {
+			if rel := in.Relation(sc.OID, name); rel != nil {
+				return rel, nil, nil
+			}
+		} else if m := in.Model(sc.OID, name); m != nil {
+			return nil, m, nil
+		}
+	}
+	return nil, nil, nil
+}
+
+// restore handles RESTORE TABLE and RESTORE MODEL.
 func (c backups) restore(n *parse.Restore) (*session.Command, error) {
-	return nil, pgerr.Unsupported("RESTORE is not supported")
+	switch n.Kind {
+	case "":
+		return nil, pgerr.Unsupported("RESTORE of everything into a cluster that runs is not supported").WithHint("tributary restore makes a new cluster of a backup.")
+	case "schema":
+		return nil, pgerr.Unsupported("RESTORE SCHEMA is not supported").WithHint("RESTORE TABLE and RESTORE MODEL take one object.")
+	}
+	name := ""
+	for _, o := range n.Options {
+		if o.Name != "backup" {
+			return nil, unknownOption("RESTORE", o, "backup")
+		}
+		name = parse.ConstText(o.Value)
+	}
+	if name != "" && n.AsOf != "" {
+		return nil, pgerr.New(pgerr.SyntaxError, "AS OF and the option backup cannot be used together")
+	}
+	return session.Simple(func(ctx context.Context, x *session.Execution) (string, error) {
+		if err := x.Txn.Writable("RESTORE"); err != nil {
+			return "", err
+		}
+		st, err := x.View()
+		if err == nil {
+			err = mayBackup(st, x.Context.Role, "RESTORE")
+		}
+		if err != nil {
+			return "", err
+		}
+		return "RESTORE", c.restoreFrom(ctx, x, st, n, name)
+	}), nil
+}
+
+// restoreFrom takes an object out of a backup.
+func (c backups) restoreFrom(ctx context.Context, x *session.Execution, st *catalog.State, n *parse.Restore, name string) error {
+	where, err := backup.Path(n.URI)
+	if err != nil {
+		return err
+	}
+	dir, err := backup.Open(disk.OS, where)
+	if err != nil {
+		return err
+	}
+	path, last, err := lookIn(x, st, n.Name)
+	if err != nil {
+		return err
+	}
+	asOf := time.Time{}
+	if n.AsOf != "" {
+		at, err := types.ParseText(types.Timestamptz, n.AsOf, c.s.Context().Values)
+		if err != nil {
+			return err
+		}
+		asOf = time.UnixMicro(at.(int64))
+	}
+	acct := x.Pool.Account("restore", false)
+	defer acct.Close()
+	if err := acct.Grow(backup.Memory); err != nil {
+		return err
+	}
+	b, err := dir.Choose(name, asOf, func(name string) (*backup.Backup, error) {
+		if err := acct.Resize(backup.Memory); err != nil {
+			return nil, err
+		}
+		return readBackup(acct, dir, name)
+	}, func(h backup.Head) bool {
+		return h.Objects == "" || slices.ContainsFunc(path, func(schema string) bool { return h.Objects == object(n.Kind, schema, last) })
+	})
+	if err != nil {
+		return err
+	}
+	if err := acct.Grow(2 * int64(len(b.State))); err != nil { // decoded it is larger
+		return err
+	}
+	old, err := b.Catalog()
+	if err != nil {
+		return err
+	}
+	a, err := c.adoption(ctx, x, old, st, n)
+	if err == nil {
+		_, err = x.Txn.Peek(a.Changes) // before the files are copied
+	}
+	if err != nil {
+		return err
+	}
+	x.Txn.Wrote(a.Files...)
+	err = backup.EachOf(ctx, a.Files, func(ctx context.Context, f *catalog.Segment) error {
+		return c.cfg.Backups.Install(ctx, f, func(to func([]byte) error) error { return dir.Give(ctx, b.Name, a.From[f], to) })
+	})
+	if err != nil {
+		return err
+	}
+	a.Adopted()
+	if _, err := x.Txn.Add(a.Changes...); err != nil {
+		return err
+	}
+	for _, w := range a.Warnings {
+		c.s.Notice(w)
+	}
+	return nil
+}
+
+// adoption plans to take in the object that a RESTORE names.
+func (c backups) adoption(ctx context.Context, x *session.Execution, old, st *catalog.State, n *parse.Restore) (*backup.Adoption, error) {
+	rel, model, err := find(x, old, st, n.Kind, n.Name)
+	schema, name := "", ""
+	switch {
+	case err != nil:
+		return nil, err
+	case rel != nil:
+		schema, name = old.Schema(rel.Schema).Name, rel.Name
+	case model != nil:
+		schema, name = old.Schema(model.Schema).Name, model.Name
+	case n.Kind == "table":
+		return nil, pgerr.New(pgerr.UndefinedTable, "relation \"%s\" does not exist in the backup", strings.Join(n.Name, "."))
+	default:
+		return nil, pgerr.New(pgerr.UndefinedObject, "model \"%s\" does not exist in the backup", strings.Join(n.Name, "."))
+	}
+	if n.As != nil {
+		given, as, err := catalog.ObjectName(n.As...)
+		if err != nil {
+			return nil, err
+		}
+		schema, name = cmp.Or(given, schema), as
+	}
+	into := st.SchemaByName(schema)
+	if into == nil {
+		return nil, pgerr.New(pgerr.InvalidSchemaName, "schema %q does not exist", schema)
+	}
+	a := backup.NewAdoption(backup.Adoption{Old: old, Now: st, Schema: into, Name: name, Owner: x.Context.Role, NewOID: func() (types.OID, error) { return c.oids.New(ctx) }})
+	if rel != nil {
+		return a, a.Table(rel)
+	}
+	return a, a.Model(model)
 }
 
 // show handles SHOW BACKUPS.

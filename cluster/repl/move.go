@@ -246,6 +246,31 @@ func (r *Repl) Read(ctx context.Context, s *catalog.Segment, take func(read func
 	})
 }
 
+// Install stores the bytes that give passes on as a new file, whose hash s has, and copies it to its replicas as Push
+// does.
+func (r *Repl) Install(ctx context.Context, s *catalog.Segment, give func(to func([]byte) error) error) error {
+	if err := r.ready(ctx); err != nil {
+		return err
+	}
+	in, err := r.o.Store.Receive(s)
+	if err != nil {
+		return err
+	}
+	err = give(func(b []byte) error {
+		_, err := in.Write(b)
+		return err
+	})
+	if err != nil {
+		in.Abort()
+		return err
+	}
+	if err := in.Commit(); err != nil {
+		return err
+	}
+	s.Nodes = []uint64{r.c.ID()}
+	return r.Push(ctx, s)
+}
+
 // fromOthers has take receive a file from one of the nodes: from the next where that fails.
 func (r *Repl) fromOthers(ctx context.Context, ref fileRef, from []uint64, take func(recv func() ([]byte, error)) error) error {
 	var live, rest []uint64

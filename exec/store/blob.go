@@ -49,7 +49,7 @@ func (w *blobWriter) Write(b []byte) (int, error) {
 		return len(b), nil
 	}
 	if w.file == nil {
-		id := newID()
+		id := NewID()
 		f, err := w.store.createAs(id, id, sha256.New())
 		if err != nil {
 			return 0, err

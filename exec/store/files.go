@@ -21,7 +21,7 @@ type Incoming struct {
 func (s *Store) Receive(ref *catalog.Segment) (*Incoming, error) {
 	// The temporary file has a name of its own: two senders may race.
 	sum := SumOf(ref)
-	sf, err := s.createAs(newID(), ref.ID, sum.Hash)
+	sf, err := s.createAs(NewID(), ref.ID, sum.Hash)
 	if err != nil {
 		return nil, err
 	}

@@ -29,7 +29,7 @@ type inlineCols struct {
 
 // inline makes a segment of the pending rows and empties the writer.
 func (w *Writer) inline() *catalog.Segment {
-	seg := &catalog.Segment{ID: newID(), Rows: w.rows}
+	seg := &catalog.Segment{ID: NewID(), Rows: w.rows}
 	cols := make([]WriterColumn, 0, len(w.cols))
 	arrs := make([]arrow.Array, len(w.cols))
 	for i, c := range w.cols {
@@ -206,7 +206,7 @@ func InlineOf(cols []WriterColumn, b *batch.Batch) (seg *catalog.Segment, ok boo
 		return nil, false
 	}
 	b = kernel.Compact(b)
-	seg = &catalog.Segment{ID: newID(), Rows: int64(b.N)}
+	seg = &catalog.Segment{ID: NewID(), Rows: int64(b.N)}
 	seg.Zones = make([]catalog.Zone, 0, len(cols))
 	for i, c := range cols {
 		lo, hi := extremes(c.Type, b.Cols[i])

@@ -40,7 +40,7 @@ const (
 )
 
 func (s *Store) createFile() (*segmentFile, error) {
-	id := newID()
+	id := NewID()
 	sf, err := s.createAs(id, id, newXXH128())
 	if err != nil {
 		return nil, err

@@ -469,7 +469,8 @@ func (w *Writer) discard() {
 	}
 }
 
-func newID() (id catalog.SegmentID) {
+// NewID makes the id of a new file.
+func NewID() (id catalog.SegmentID) {
 	rand.Read(id[:])
 	return id
 }
