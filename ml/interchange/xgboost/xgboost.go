@@ -233,7 +233,7 @@ func (l *learner) base(link shape.Link, outputs int) ([]float64, error) {
 // columns returns the features.
 func (l *learner) columns(m *trees, o *interchange.Options) (*interchange.Columns, error) {
 	n := l.Param.Features.integer()
-	if n < 1 || n > 1<<20 || len(l.FeatureNames) != 0 && len(l.FeatureNames) != n || len(l.FeatureTypes) != 0 && len(l.FeatureTypes) != n {
+	if n < 1 || n > 1<<16 && len(l.FeatureNames) != n || len(l.FeatureNames) != 0 && len(l.FeatureNames) != n || len(l.FeatureTypes) != 0 && len(l.FeatureTypes) != n {
 		return nil, bad("it has %d features, %d names of them and %d types", n, len(l.FeatureNames), len(l.FeatureTypes))
 	}
 	if err := o.CheckFeatures(n); err != nil {
@@ -256,7 +256,9 @@ func (l *learner) columns(m *trees, o *interchange.Options) (*interchange.Column
 			c = &m.Cats.Enc[i]
 		}
 		if c == nil {
-			cols.Integers(name, interchange.Count(most[i]))
+			if err := cols.Counted(name, most[i]); err != nil {
+				return nil, err
+			}
 			continue
 		}
 		texts, numbers, err := c.names()
@@ -384,6 +386,9 @@ func (t *tree) shape(cols *interchange.Columns) (shape.Tree, error) {
 			return r, bad("a node has no categories")
 		}
 		// Those of the list go right.
+		if err := cols.Take(categories/64 + 1); err != nil {
+			return r, err
+		}
 		r.Set = make([]uint64, categories/64+1)
 		for c := range categories {
 			r.Set[c>>6] |= 1 << (c & 63)
