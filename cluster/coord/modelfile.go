@@ -84,6 +84,9 @@ func importModel(c *dispatcher, text *parse.Statement, n *parse.ImportModel) (*s
 		if err != nil {
 			return nil, err
 		}
+		if err := c.trainings.MayImport(n, x.Context, st); err != nil {
+			return nil, err
+		}
 		x.Enter(st)
 		acct := x.Pool.Account("model import", false)
 		take := func(r io.Reader) error {

@@ -57,6 +57,16 @@ func (j *Jobs) Export(ctx context.Context, n *parse.ExportModel, st *catalog.Sta
 	return out, err
 }
 
+// MayImport returns an error for a statement that will fail whatever the file has: for its options, its name,
+// or who runs it.
+func (j *Jobs) MayImport(n *parse.ImportModel, c *query.Context, st *catalog.State) error {
+	o, err := options(n.Options, formats.ImportOptions)
+	if err == nil {
+		_, _, err = importPlace(n, o).place(c, st)
+	}
+	return err
+}
+
 // Import makes a model of a file's bytes, as a change of the catalog. The caller must call release when the
 // change is committed, or will not be.
 func (j *Jobs) Import(ctx context.Context, n *parse.ImportModel, text *parse.Statement, c *query.Context, st *catalog.State, b []byte, acct *mem.Account) (ch catalog.Change, v *catalog.ModelVersion, release func(), err error) {
@@ -68,7 +78,7 @@ func (j *Jobs) Import(ctx context.Context, n *parse.ImportModel, text *parse.Sta
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	if err := acct.Grow(modelMemory * int64(len(b))); err != nil {
+	if err := acct.Grow(modelMemory*int64(len(b)) + 3*interchange.Room); err != nil {
 		return nil, nil, nil, err
 	}
 	f, err := formats.Read(b, o)

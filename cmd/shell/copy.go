@@ -9,11 +9,11 @@ import (
 	"sync/atomic"
 )
 
-// copyOf returns the direction of a COPY through the connection: "", " to stdout" or "
-// from stdin".
+// copyOf returns the direction of a COPY through the connection, or of a model's file: "", " to stdout"
+// or " from stdin".
 func copyOf(sql string) string {
 	words := strings.Fields(strings.ToLower(sql))
-	if len(words) == 0 || words[0] != "copy" {
+	if len(words) == 0 || words[0] != "copy" && !modelFile(words) {
 		return ""
 	}
 	text := strings.Join(words, " ") + " "
@@ -25,6 +25,11 @@ func copyOf(sql string) string {
 	return ""
 }
 
+// modelFile reports whether a statement in lower case is EXPORT MODEL or IMPORT MODEL.
+func modelFile(words []string) bool {
+	return len(words) > 1 && (words[0] == "export" || words[0] == "import") && words[1] == "model"
+}
+
 const copyPrompt = ">> "
 
 // copyLines are the lines below a COPY … FROM STDIN, up to one of \. or the end.
@@ -32,6 +37,7 @@ type copyLines struct {
 	from     *source
 	line     string
 	over     bool
+	file     bool // of bytes, in which no line ends it
 	canceled *atomic.Bool
 }
 
@@ -52,7 +58,7 @@ func (c *copyLines) Read(p []byte) (int, error) {
 			c.over, c.line = true, ""
 			return 0, errors.New("canceled by user")
 		}
-		if end := strings.TrimRight(c.line, "\r\n") == `\.`; end || err != nil {
+		if end := !c.file && strings.TrimRight(c.line, "\r\n") == `\.`; end || err != nil {
 			c.over = true
 			if end {
 				c.line = ""

@@ -504,7 +504,7 @@ func (s *session) exchange(ctx context.Context, sql string) error {
 		if s.terminal {
 			fmt.Fprint(s.io.Out, "Enter data to be copied followed by a newline.\nEnd with a backslash and a period on a line by itself, or an EOF signal.\n")
 		}
-		return s.copyIn(ctx, &copyLines{from: s.in, canceled: &s.canceled}, sql)
+		return s.copyIn(ctx, &copyLines{from: s.in, canceled: &s.canceled, file: modelFile(strings.Fields(strings.ToLower(sql)))}, sql)
 	}
 	res := s.conn.PgConn().Exec(ctx, sql)
 	var shown error

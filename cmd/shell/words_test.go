@@ -56,3 +56,16 @@ func TestParseCopy(t *testing.T) {
 		t.Error("no direction")
 	}
 }
+
+// TestCopyOf: what moves bytes through the connection is told from what names a file.
+func TestCopyOf(t *testing.T) {
+	for sql, want := range map[string]string{
+		"copy t to stdout": " to stdout", "COPY t (a) FROM STDIN with csv": " from stdin", "copy t to '/tmp/x'": "",
+		"export model m to STDOUT with (format = 'onnx')": " to stdout", "Import  Model s.m\nfrom stdin": " from stdin", "export model m to 'm.onnx'": "",
+		"select ' to stdout '": "", "import foreign schema s from server x into y": "",
+	} {
+		if got := copyOf(sql); got != want {
+			t.Errorf("%s: %q, want %q", sql, got, want)
+		}
+	}
+}

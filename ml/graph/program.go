@@ -21,7 +21,20 @@ type Program struct {
 	ops []operator
 	// last is the last node that uses a value, so that no more tensors are kept than are needed.
 	last []int
+	// batch is how many rows go through at once, and scratch the bytes that takes, as trial rows took them.
+	batch   int
+	scratch int64
 }
+
+// The elements of the tensors that live at once: what a run may have, and what a batch is chosen for.
+const (
+	mostLive = 1 << 24
+	goodLive = 1 << 21
+)
+
+// Batch is how many rows Run takes at most, and Scratch about the memory that it needs.
+func (p *Program) Batch() int     { return p.batch }
+func (p *Program) Scratch() int64 { return p.scratch }
 
 // Missing returns the operators that a graph needs and this package lacks, each once.
 func Missing(g *Graph) (out []string) {
@@ -63,6 +76,7 @@ func Compile(g *Graph, dense int, codes []int) (*Program, error) {
 			p.last[v] = len(g.Nodes)
 		}
 	}
+	var live [4]int                    // by the number of rows
 	for _, rows := range []int{1, 3} { // so that a shape that fits by chance is found
 		for _, x := range []float64{0, math.NaN()} {
 			slots := make([]int, len(codes))
@@ -74,11 +88,17 @@ func Compile(g *Graph, dense int, codes []int) (*Program, error) {
 				}
 				batch = append(batch, r)
 			}
-			if _, err := p.Run(batch); err != nil {
+			_, peak, err := p.run(batch)
+			if err != nil {
 				return nil, bad(err)
 			}
+			live[rows] = max(live[rows], peak)
 		}
 	}
+	each := max(1, (live[3]-live[1]+1)/2)
+	fixed := max(0, live[1]-each)
+	p.batch = min(batchRows, max(1, (goodLive-fixed)/each))
+	p.scratch = 8 * int64(fixed+p.batch*each)
 	return p, nil
 }
 
@@ -159,17 +179,30 @@ func (g *Graph) check(dense int, codes []int) error {
 	return nil
 }
 
-// BatchRows is how many rows go through a program at once.
-const BatchRows = 256
+// batchRows is how many rows go through a program at once, if they do not take too much.
+const batchRows = 256
 
 // Run returns by output the number of each row, or the probabilities of the classes.
 func (p *Program) Run(rows []shape.Row) ([][]float64, error) {
-	g := p.g
+	out, _, err := p.run(rows)
+	return out, err
+}
+
+// run is Run, and the greatest number of elements of the tensors that lived at once.
+func (p *Program) run(rows []shape.Row) (_ [][]float64, peak int, err error) {
+	g, live := p.g, 0
+	keep := func(t *Tensor) error {
+		if live += t.Len(); live > mostLive {
+			return problem("it takes too much memory")
+		}
+		peak = max(peak, live)
+		return nil
+	}
 	vals := make([]*Tensor, g.Values)
 	for _, in := range g.Inputs {
 		t, err := make1(in.Kind, len(rows), in.Width)
 		if err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 		for i, r := range rows {
 			if in.Kind == Text {
@@ -181,6 +214,9 @@ func (p *Program) Run(rows []shape.Row) ([][]float64, error) {
 			copy(t.Num[i*in.Width:][:in.Width], r.X[in.From:])
 		}
 		vals[in.Value] = t.round()
+		if err := keep(t); err != nil {
+			return nil, 0, err
+		}
 	}
 	for _, c := range g.Constants {
 		vals[c.Value] = c.Tensor
@@ -198,18 +234,22 @@ func (p *Program) Run(rows []shape.Row) ([][]float64, error) {
 		}
 		out, err := p.ops[i](in)
 		if err != nil {
-			return nil, problemf("%s: %v", n.Op, err)
+			return nil, 0, problemf("%s: %v", n.Op, err)
 		}
 		if len(out) < len(n.Out) {
-			return nil, problemf("%s has %d outputs, not %d", n.Op, len(out), len(n.Out))
+			return nil, 0, problemf("%s has %d outputs, not %d", n.Op, len(out), len(n.Out))
 		}
 		for k, v := range n.Out {
 			if v >= 0 {
 				vals[v] = out[k]
+				if err := keep(out[k]); err != nil {
+					return nil, 0, err
+				}
 			}
 		}
 		for _, v := range n.In {
-			if v >= 0 && p.last[v] == i {
+			if v >= 0 && p.last[v] == i && vals[v] != nil {
+				live -= vals[v].Len()
 				vals[v] = nil
 			}
 		}
@@ -220,7 +260,8 @@ func (p *Program) Run(rows []shape.Row) ([][]float64, error) {
 		}
 		return vals[v]
 	}
-	return g.result(get(g.Number), get(g.Label), get(g.Probs), len(rows))
+	out, err := g.result(get(g.Number), get(g.Label), get(g.Probs), len(rows))
+	return out, peak, err
 }
 
 // result reads what a run computed.

@@ -45,7 +45,7 @@ func readEnsemble(a attrs, leaves string, outputs int) (*ensemble, error) {
 		return nil, problem("the lists of its leaves differ in length")
 	}
 	e := &ensemble{trees: shape.Trees{Outputs: outputs, Width: outputs, Base: make([]float64, outputs)}, how: a.text("aggregate_function", "SUM")}
-	if outputs > 1<<12 || n > mostElements/outputs {
+	if outputs > 1<<12 || n > (1<<22+64*len(weights))/outputs {
 		return nil, problem("it is too large")
 	}
 	value := map[int][]float64{}

@@ -48,7 +48,7 @@ func (p *ofGraph) Score(b *block.Block) *family.Scores {
 	}
 	p.each(b, func(_ int, r shape.Row) {
 		rows = append(rows, shape.Row{X: slices.Clone(r.X), Slots: slices.Clone(r.Slots)})
-		if len(rows) == graph.BatchRows {
+		if len(rows) == p.program.Batch() {
 			run()
 		}
 	})
@@ -57,6 +57,9 @@ func (p *ofGraph) Score(b *block.Block) *family.Scores {
 	}
 	return scores(z, b.Rows, len(p.f.Keys))
 }
+
+// Scratch implements family.ScratchPredictor.
+func (p *ofGraph) Scratch() int64 { return p.program.Scratch() }
 
 func encodeTensor(e *canon.E, t *graph.Tensor) {
 	e.Bool(t != nil)

@@ -16,6 +16,23 @@ import (
 type Columns struct {
 	cols []feature.FitCol
 	at   []int32 // what Place returns
+	took int     // of mostRoom
+}
+
+// mostRoom bounds, in words of 8 bytes, what a file makes larger than it is: categories that it only
+// counts, and sets of them; Room is what is charged for it.
+const (
+	mostRoom = 1 << 21
+	Room     = 8 * mostRoom
+)
+
+// Take counts words that a reader is about to make; an error where they are more than it may.
+func (c *Columns) Take(words int) error {
+	if words < 0 || words > mostRoom-c.took {
+		return pgerr.New(pgerr.ProgramLimitExceeded, "the model has too many categories, or splits by them")
+	}
+	c.took += words
+	return nil
 }
 
 // Number adds a feature that is a number; NULL is NaN.
@@ -39,8 +56,16 @@ func (c *Columns) category(name string, t types.Type, keys []string) {
 	c.cols = append(c.cols, feature.FitCol{Column: record.Column{Name: name, Type: t}, Encoder: feature.OneHot, Cats: keys, NullSlot: true})
 }
 
-// Count returns n integers from 0.
-func Count(n int) []int64 {
+// Counted adds a feature whose categories are the numbers from 0 on.
+func (c *Columns) Counted(name string, n int) error {
+	if err := c.Take(5 * n); err != nil {
+		return err
+	}
+	c.Integers(name, count(n))
+	return nil
+}
+
+func count(n int) []int64 {
 	out := make([]int64, n)
 	for i := range out {
 		out[i] = int64(i)
@@ -89,7 +114,7 @@ func (c *Columns) Fitted(o *Options, classes int, narrow bool) (*feature.Fitted,
 		keys, label.Type = o.Classes, types.Text
 	case classes > 0:
 		label.Type = types.Int8
-		for _, k := range Count(classes) {
+		for _, k := range count(classes) {
 			keys = append(keys, feature.IntegerKey(k))
 		}
 	}

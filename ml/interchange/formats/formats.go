@@ -8,6 +8,7 @@ import (
 	"github.com/tributarydb/tributary/ml/interchange"
 	"github.com/tributarydb/tributary/ml/interchange/lightgbm"
 	"github.com/tributarydb/tributary/ml/interchange/onnx"
+	"github.com/tributarydb/tributary/ml/interchange/safetensors"
 	"github.com/tributarydb/tributary/ml/interchange/selfjson"
 	"github.com/tributarydb/tributary/ml/interchange/xgboost"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -15,7 +16,7 @@ import (
 )
 
 // All lists the formats, in the order of the manual.
-var All = []*interchange.Format{selfjson.Format, onnx.Format, xgboost.Format, lightgbm.Format}
+var All = []*interchange.Format{selfjson.Format, onnx.Format, xgboost.Format, lightgbm.Format, safetensors.Format}
 
 // find returns a format by its name.
 func find(name string) *interchange.Format {

@@ -226,7 +226,9 @@ func columns(head section, list []section, pandas string, o *interchange.Options
 		case most[i] == 0:
 			cols.Number(name)
 		case len(lists) == 0:
-			cols.Integers(name, interchange.Count(most[i]))
+			if err := cols.Counted(name, most[i]); err != nil {
+				return nil, err
+			}
 		default:
 			if err := category(cols, name, lists[0]); err != nil {
 				return nil, err
@@ -375,6 +377,9 @@ func tree(t section, cols *interchange.Columns) (out shape.Tree, err error) {
 				return r, bad("a node has no categories")
 			}
 			// Those of the set go left, all others and NULL right.
+			if err := cols.Take(many/64 + 1); err != nil {
+				return r, err
+			}
 			r.Set = make([]uint64, many/64+1)
 			for k := range many {
 				if k>>5 < len(set) && set[k>>5]>>(k&31)&1 != 0 {

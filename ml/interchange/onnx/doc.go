@@ -9,5 +9,5 @@
 // "variable" of a number or a vector, "label" and "probabilities" of classes, "label" and "distance" of
 // clusters; of several targets with "_" and the target's name behind.
 //
-// Tested by ml/interchange/formats, .ci/clients.d/models_in_out.py.
+// Tested by ml/interchange/formats, and by the check of clients with the real systems.
 package onnx

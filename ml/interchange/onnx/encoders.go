@@ -92,14 +92,15 @@ func (b *builder) bucket(e *encoded, c *feature.FitCol) {
 	if c.NullSlot {
 		null = slots - 1
 	}
-	at := b.whole(0)
-	if len(c.Bounds) > 0 {
+	var at string
+	switch {
+	case silent(c):
+		at, null = b.whole(float64(none)), none
+	case len(c.Bounds) == 0:
+		at = b.whole(0)
+	default:
 		above := b.op("GreaterOrEqual", []string{c.Name, b.constant(tDouble, []int{1, len(c.Bounds)}, c.Bounds)})
 		at = b.sum(b.cast(above, tInt64))
-	}
-	if silent(c) {
-		at = b.whole(float64(none))
-		null = none
 	}
 	e.codes = append(e.codes, code{b.op("Where", []string{b.isNaN(c.Name), b.whole(float64(null)), at}), slots})
 }

@@ -41,6 +41,14 @@ func (t text) integer() int {
 	return n
 }
 
+// real is a float32, which XGBoost knows from integers by its exponent.
+type real float64
+
+// MarshalJSON implements json.Marshaler.
+func (r real) MarshalJSON() ([]byte, error) {
+	return strconv.AppendFloat(nil, float64(float32(r)), 'E', -1, 32), nil
+}
+
 type file struct {
 	Learner learner `json:"learner"`
 	Version []int   `json:"version"`
@@ -102,7 +110,7 @@ type category struct {
 }
 
 type tree struct {
-	BaseWeights []float64 `json:"base_weights"`
+	BaseWeights []real    `json:"base_weights"`
 	Categories  []int     `json:"categories"`
 	CatNodes    []int     `json:"categories_nodes"`
 	CatSegments []int     `json:"categories_segments"`
@@ -110,13 +118,13 @@ type tree struct {
 	DefaultLeft []int     `json:"default_left"`
 	ID          int       `json:"id"`
 	Left        []int     `json:"left_children"`
-	Gain        []float64 `json:"loss_changes"`
+	Gain        []real    `json:"loss_changes"`
 	Parents     []int     `json:"parents"`
 	Right       []int     `json:"right_children"`
-	Conditions  []float64 `json:"split_conditions"`
+	Conditions  []real    `json:"split_conditions"`
 	Indices     []int     `json:"split_indices"`
 	Types       []int     `json:"split_type"`
-	Cover       []float64 `json:"sum_hessian"`
+	Cover       []real    `json:"sum_hessian"`
 	Param       treeParam `json:"tree_param"`
 }
 
@@ -225,7 +233,7 @@ func (l *learner) base(link shape.Link, outputs int) ([]float64, error) {
 // columns returns the features.
 func (l *learner) columns(m *trees, o *interchange.Options) (*interchange.Columns, error) {
 	n := l.Param.Features.integer()
-	if n < 1 || n > 1<<20 || len(l.FeatureNames) != 0 && len(l.FeatureNames) != n || len(l.FeatureTypes) != 0 && len(l.FeatureTypes) != n {
+	if n < 1 || n > 1<<16 && len(l.FeatureNames) != n || len(l.FeatureNames) != 0 && len(l.FeatureNames) != n || len(l.FeatureTypes) != 0 && len(l.FeatureTypes) != n {
 		return nil, bad("it has %d features, %d names of them and %d types", n, len(l.FeatureNames), len(l.FeatureTypes))
 	}
 	if err := o.CheckFeatures(n); err != nil {
@@ -248,7 +256,9 @@ func (l *learner) columns(m *trees, o *interchange.Options) (*interchange.Column
 			c = &m.Cats.Enc[i]
 		}
 		if c == nil {
-			cols.Integers(name, interchange.Count(most[i]))
+			if err := cols.Counted(name, most[i]); err != nil {
+				return nil, err
+			}
 			continue
 		}
 		texts, numbers, err := c.names()
@@ -339,9 +349,9 @@ func (t *tree) shape(cols *interchange.Columns) (shape.Tree, error) {
 	for k, node := range t.CatNodes {
 		sets[node] = k
 	}
-	at := func(list []float64, id int) float64 {
+	at := func(list []real, id int) float64 {
 		if id < len(list) {
-			return list[id]
+			return float64(list[id])
 		}
 		return 0
 	}
@@ -376,6 +386,9 @@ func (t *tree) shape(cols *interchange.Columns) (shape.Tree, error) {
 			return r, bad("a node has no categories")
 		}
 		// Those of the list go right.
+		if err := cols.Take(categories/64 + 1); err != nil {
+			return r, err
+		}
 		r.Set = make([]uint64, categories/64+1)
 		for c := range categories {
 			r.Set[c>>6] |= 1 << (c & 63)
@@ -495,33 +508,39 @@ func write(f *interchange.File) ([]byte, error) {
 func written(t *shape.Tree, id, width, offset int, share, add float64, by map[int32]*interchange.Raw, of map[int32]int, features int) tree {
 	n := len(t.Nodes)
 	ints := func() []int { return make([]int, n) }
-	out := tree{BaseWeights: make([]float64, n), Categories: []int{}, CatNodes: []int{}, CatSegments: []int{}, CatSizes: []int{}, DefaultLeft: ints(), ID: id, Left: ints(),
-		Gain: make([]float64, n), Parents: ints(), Right: ints(), Conditions: make([]float64, n), Indices: ints(), Types: ints(), Cover: make([]float64, n),
+	out := tree{BaseWeights: make([]real, n), Categories: []int{}, CatNodes: []int{}, CatSegments: []int{}, CatSizes: []int{}, DefaultLeft: ints(), ID: id, Left: ints(),
+		Gain: make([]real, n), Parents: ints(), Right: ints(), Conditions: make([]real, n), Indices: ints(), Types: ints(), Cover: make([]real, n),
 		Param: treeParam{"0", text(strconv.Itoa(features)), text(strconv.Itoa(n)), "1"}}
 	out.Parents[0] = math.MaxInt32
 	for k := range t.Nodes {
 		node := &t.Nodes[k]
-		out.Cover[k] = node.Cover
+		out.Cover[k] = real(node.Cover)
 		if node.Feature == shape.Leaf {
-			v := float64(float32(t.Values[k*width+offset]*share + add))
+			v := real(t.Values[k*width+offset]*share + add)
 			out.Left[k], out.Right[k], out.Conditions[k], out.BaseWeights[k] = -1, -1, v, v
 			continue
 		}
-		out.Left[k], out.Right[k], out.Gain[k], out.Indices[k] = int(node.Left), int(node.Right), node.Gain, of[node.Feature]
+		out.Left[k], out.Right[k], out.Gain[k], out.Indices[k] = int(node.Left), int(node.Right), real(node.Gain), of[node.Feature]
 		out.Parents[node.Left], out.Parents[node.Right] = k, k
 		miss, _ := node.Defaults()
 		if node.Set == nil {
-			out.Conditions[k] = float64(below(node))
+			out.Conditions[k] = real(below(node))
 		} else {
 			c := by[node.Feature]
 			miss = c.NullGoesLeft(node)
 			out.Types[k] = 1
 			out.CatNodes, out.CatSegments = append(out.CatNodes, k), append(out.CatSegments, len(out.Categories))
 			from := len(out.Categories)
-			for slot := range c.Categories {
-				if !node.Has(slot) {
-					out.Categories = append(out.Categories, slot)
+			list := func(left bool) {
+				for slot := range c.Categories {
+					if node.Has(slot) == left {
+						out.Categories = append(out.Categories, slot)
+					}
 				}
+			}
+			if list(false); len(out.Categories) == from { // of which there must be some: the sides change
+				list(true)
+				out.Left[k], out.Right[k], miss = out.Right[k], out.Left[k], !miss
 			}
 			out.CatSizes = append(out.CatSizes, len(out.Categories)-from)
 		}
@@ -553,12 +572,18 @@ func encode(names []string) category {
 	return c
 }
 
-// order returns the order of categories by their bytes.
+// order returns the order of categories by their bytes, which are signed in XGBoost.
 func order(names []string) []int {
 	out := make([]int, len(names))
 	for i := range out {
 		out[i] = i
 	}
-	slices.SortStableFunc(out, func(i, j int) int { return strings.Compare(names[i], names[j]) })
+	signed := make([][]int8, len(names))
+	for i, n := range names {
+		for k := range len(n) {
+			signed[i] = append(signed[i], int8(n[k]))
+		}
+	}
+	slices.SortStableFunc(out, func(i, j int) int { return slices.Compare(signed[i], signed[j]) })
 	return out
 }
