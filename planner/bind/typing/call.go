@@ -1,6 +1,8 @@
 package typing
 
 import (
+	"slices"
+
 	"github.com/multigres/multigres/go/common/parser/ast"
 
 	"github.com/tributarydb/tributary/planner/expr"
@@ -71,8 +73,8 @@ func (b *Resolver) Resolve(inv *Invocation) (Candidate, error) {
 	}
 	// Without variadic expansion, and without defaults, is nearer.
 	ok = nearest(ok)
-	if len(ok) > 1 && ok[0].order == nil {
-		ok = b.Pick(in, ok)
+	if len(ok) > 1 && !slices.ContainsFunc(ok, func(c Candidate) bool { return !slices.Equal(c.order, ok[0].order) }) {
+		ok = b.Pick(ok[0].pick(in), ok)
 	}
 	switch len(ok) {
 	case 1:
