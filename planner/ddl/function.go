@@ -363,10 +363,13 @@ func (p *planner) functionOptions(f *catalog.Function, list *ast.NodeList, creat
 	return as, nil
 }
 
+// stepsSetting bounds the steps of a Starlark function; it is a setting of functions alone.
+const stepsSetting = "starlark_max_steps"
+
 // harmless are the settings that change no result, which a function may set.
 func harmless(name string) bool {
 	switch name {
-	case "search_path", "work_mem", "jit", "client_min_messages", "lock_timeout", "statement_timeout", "check_function_bodies", "row_security", "log_statement":
+	case "search_path", stepsSetting, "work_mem", "jit", "client_min_messages", "lock_timeout", "statement_timeout", "check_function_bodies", "row_security", "log_statement":
 		return true
 	}
 	return strings.HasPrefix(name, "enable_") || strings.HasSuffix(name, "_cost")
@@ -408,7 +411,10 @@ func (p *planner) functionSetting(f *catalog.Function, n ast.Node) error {
 		}
 	}
 	value := strings.Join(values, ", ")
-	if p.env.Setting != nil && name != "search_path" {
+	if n, err := strconv.ParseInt(value, 10, 64); name == stepsSetting && (err != nil || n < 1) {
+		return pgerr.New(pgerr.InvalidParameterValue, "invalid value for parameter %q: %q", name, value).WithHint("It is a number of steps, from 1.")
+	}
+	if p.env.Setting != nil && name != "search_path" && name != stepsSetting {
 		if err := p.env.Setting(name, value); err != nil {
 			return err
 		}
