@@ -122,9 +122,9 @@ func (p *planner) convertible(using ast.Node, over *catalog.Relation, col *catal
 	return err
 }
 
-// keep is the text of an expression for a table's descriptor. Users' functions get their schemas, as the text is
+// keptText is the text of an expression for a table's descriptor. Users' functions get their schemas, as the text is
 // bound under the path of whoever writes the table.
-func (p *planner) keep(n ast.Node) (string, error) {
+func keptText(p *planner, n ast.Node) (string, error) {
 	ast.Rewrite(n, func(c *ast.Cursor) bool {
 		call, ok := c.Node().(*ast.FuncCall)
 		if !ok || len(items(call.Funcname)) != 1 {

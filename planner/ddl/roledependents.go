@@ -46,7 +46,7 @@ func (p *planner) heldBy(role types.OID) (out []string) {
 		note(e.Object(), "type "+e.Name)
 	}
 	for _, f := range p.st.Functions() {
-		note(f.Object(), "function "+p.signature(f))
+		note(f.Object(), "function "+p.functions.Signature(f))
 	}
 	for _, d := range p.st.DefaultGrants() {
 		what := "default privileges on new " + classNames[d.Key.Class] + "s belonging to role " + p.st.Role(d.Key.Role).Name

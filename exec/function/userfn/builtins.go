@@ -19,16 +19,16 @@ const maxCount = 10_000_000
 // predeclared are the names that sources know beside Starlark's own, and those of its own that are guarded.
 var predeclared = sync.OnceValue(func() starlark.StringDict {
 	d := starlark.StringDict{"math": smath.Module}
-	add := func(name string, f func(r *running, args starlark.Tuple) (starlark.Value, error)) {
+	add := func(name string, f func(r charger, args starlark.Tuple) (starlark.Value, error)) {
 		d[name] = starlark.NewBuiltin(name, func(t *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 			if len(kwargs) > 0 {
 				return nil, fmt.Errorf("%s: unexpected keyword argument %s", name, kwargs[0][0])
 			}
-			return f(t.Local("running").(*running), args)
+			return f(chargerOf(t), args)
 		})
 	}
 	binary := func(name string, op syntax.Token, grows func(x, y starlark.Value) int) {
-		add(name, func(r *running, a starlark.Tuple) (starlark.Value, error) {
+		add(name, func(r charger, a starlark.Tuple) (starlark.Value, error) {
 			if err := longInts(a[0], a[1]); err != nil {
 				return nil, err
 			}
@@ -47,7 +47,7 @@ var predeclared = sync.OnceValue(func() starlark.StringDict {
 		return weight(x) + printed(y, 0)
 	})
 	binary("·shl", syntax.LTLT, sum)
-	add("·iadd", func(r *running, a starlark.Tuple) (starlark.Value, error) {
+	add("·iadd", func(r charger, a starlark.Tuple) (starlark.Value, error) {
 		if l, ok := a[0].(*starlark.List); ok {
 			if it, ok := a[1].(starlark.Iterable); ok {
 				r.charge(weight(it))
@@ -57,7 +57,7 @@ var predeclared = sync.OnceValue(func() starlark.StringDict {
 		r.charge(sum(a[0], a[1]))
 		return starlark.Binary(syntax.PLUS, a[0], a[1])
 	})
-	add("·slice", func(r *running, a starlark.Tuple) (starlark.Value, error) {
+	add("·slice", func(r charger, a starlark.Tuple) (starlark.Value, error) {
 		r.charge(weight(a[0]))
 		return slice(a[0], a[1], a[2], a[3])
 	})
@@ -74,7 +74,7 @@ var predeclared = sync.OnceValue(func() starlark.StringDict {
 		if m == nil {
 			return nil, starlark.NoSuchAttrError(fmt.Sprintf("%s has no .%s field or method", x.Type(), name))
 		}
-		t.Local("running").(*running).charge(methodCost(x, name, args[2:], kwargs))
+		chargerOf(t).charge(methodCost(x, name, args[2:], kwargs))
 		return starlark.Call(t, m, args[2:], kwargs)
 	})
 	// Functions that copy, print or look at all of what they are given.
@@ -86,7 +86,7 @@ var predeclared = sync.OnceValue(func() starlark.StringDict {
 		d[name] = starlark.NewBuiltin(name, func(t *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 			for _, a := range args {
 				if cost != nil {
-					t.Local("running").(*running).charge(cost(a))
+					chargerOf(t).charge(cost(a))
 				} else if n := starlark.Len(a); n > maxCount {
 					return nil, fmt.Errorf("%s: a sequence of %d elements is too long", name, n)
 				}
@@ -94,7 +94,7 @@ var predeclared = sync.OnceValue(func() starlark.StringDict {
 			return starlark.Call(t, own, args, kwargs)
 		})
 	}
-	add("getattr", func(_ *running, a starlark.Tuple) (starlark.Value, error) {
+	add("getattr", func(_ charger, a starlark.Tuple) (starlark.Value, error) {
 		if len(a) < 2 {
 			return nil, fmt.Errorf("getattr: got %d arguments, want at least 2", len(a))
 		}

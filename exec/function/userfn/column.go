@@ -375,7 +375,7 @@ func (c *column) Attr(name string) (starlark.Value, error) {
 			if len(args) < least || len(kwargs) > 0 {
 				return nil, fmt.Errorf("%s: got %d arguments, want %d", name, len(args), least)
 			}
-			t.Local("running").(*running).charge(9 * c.n)
+			chargerOf(t).charge(9 * c.n)
 			return f(t, args)
 		}), nil
 	}
@@ -537,8 +537,8 @@ func choose(mask *column, x, y starlark.Value) (starlark.Value, error) {
 }
 
 // addColumns adds where(mask, a, b).
-func addColumns(add func(name string, f func(r *running, args starlark.Tuple) (starlark.Value, error))) {
-	add("where", func(r *running, a starlark.Tuple) (starlark.Value, error) {
+func addColumns(add func(name string, f func(r charger, args starlark.Tuple) (starlark.Value, error))) {
+	add("where", func(r charger, a starlark.Tuple) (starlark.Value, error) {
 		if len(a) != 3 {
 			return nil, fmt.Errorf("where: got %d arguments, want 3", len(a))
 		}

@@ -9,5 +9,5 @@
 // call that charges the memory first. So the interpreter itself needs no accounts. Results depend on arguments
 // alone: dictionaries keep the order of insertion.
 //
-// Tested by cluster/node (TestScripts/sql/starlark) and its own tests.
+// Tested by cluster/node (testdata/sql/starlark.txt).
 package userfn

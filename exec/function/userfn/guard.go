@@ -130,7 +130,8 @@ func (g *guard) file(f *syntax.File) error {
 
 func (g *guard) refuse(at syntax.Position, format string, args ...any) {
 	if g.err == nil {
-		g.err = pgerr.Unsupported("Starlark function %s: "+format, append([]any{g.f.Name}, args...)...).WithDetail("Line %d of its source.", at.Line)
+		g.err = pgerr.Unsupported("Starlark function %s: "+format, append([]any{g.f.Name}, args...)...).
+			WithDetail("Line %d of its source.", lineOf(g.f, int(at.Line)))
 	}
 }
 

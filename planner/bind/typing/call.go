@@ -38,7 +38,7 @@ func (b *Resolver) CallByName(name string, args []expr.Expr, pos Position) (expr
 
 // Resolve chooses the overload of a call.
 func (b *Resolver) Resolve(inv *Invocation) (Candidate, error) {
-	list, err := b.overloads(inv)
+	list, err := overloads(b, inv)
 	if err != nil {
 		return Candidate{}, err
 	}
@@ -195,7 +195,7 @@ func (b *Resolver) BindArgs(c Candidate, inv *Invocation) ([]expr.Expr, types.Ty
 		}
 	}
 	if c.Func.User != nil && c.variadic {
-		return b.gathered(c, args, inv.Pos)
+		return gathered(b, c, args, inv.Pos)
 	}
 	if inv.Variadic && c.Func.Variadic == types.AnyOID {
 		// concat(VARIADIC ARRAY[…]) spreads; another array's length is not known.
