@@ -12,6 +12,7 @@ import (
 	"github.com/tributarydb/tributary/cluster/settings"
 	"github.com/tributarydb/tributary/cluster/txn"
 	"github.com/tributarydb/tributary/cluster/write"
+	"github.com/tributarydb/tributary/exec/function/userfn"
 	"github.com/tributarydb/tributary/planner/bind"
 	"github.com/tributarydb/tributary/planner/ddl"
 	"github.com/tributarydb/tributary/planner/plan"
@@ -43,6 +44,7 @@ func (s *Session) env(x *write.Statement, st *catalog.State, text *parse.Stateme
 		Setting:      func(name, value string) error { return settings.ForRole(name, value, super) },
 		ResetSetting: func(name string) error { return settings.Removable(name, super) },
 		Password:     s.Password,
+		CheckBody:    userfn.Check,
 		CheckBodies:  on(x.Context.Host, "check_function_bodies"),
 	}
 }

@@ -5,6 +5,8 @@ import (
 
 	"github.com/multigres/multigres/go/common/parser/ast"
 
+	"github.com/tributarydb/tributary/exec/objname"
+	"github.com/tributarydb/tributary/planner/bind/typing"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/fn"
 	"github.com/tributarydb/tributary/sql/lex"
@@ -57,7 +59,11 @@ func (d *deparser) call(x *ast.FuncCall, want types.Type) (fragment, error) {
 		}
 		s += " ORDER BY " + keys
 	}
-	s = lex.QuoteName(name.SVal) + "(" + s + ")"
+	shown := lex.QuoteName(name.SVal)
+	if u := c.Fn.User; u != nil {
+		shown = objname.Qualified(d.h, u.Schema, u.Name, objname.FunctionVisible(d.h, u))
+	}
+	s = shown + "(" + s + ")"
 	if x.AggFilter != nil {
 		p, err := d.expr(x.AggFilter, types.Bool)
 		if err != nil {
@@ -93,6 +99,11 @@ func (d *deparser) called(x *ast.FuncCall, name string) (types.Type, *expr.Call,
 	}
 	if err != nil {
 		return types.Type{}, nil, err
+	}
+	for _, f := range objname.Overloads(d.h, typing.Strs(x.Funcname)) { // of a user: its body stands in its place
+		if n := len(typing.Items(x.Args)); f.User != nil && n <= len(f.Args) && n+len(f.Defaults) >= len(f.Args) {
+			return e.Type(), &expr.Call{Fn: f, Args: make([]expr.Expr, len(f.Args)), Typ: e.Type()}, nil
+		}
 	}
 	c, ok := uncast(e).(*expr.Call)
 	if !ok {

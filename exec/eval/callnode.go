@@ -6,6 +6,7 @@ import (
 	"github.com/tributarydb/tributary/exec/function"
 	"github.com/tributarydb/tributary/exec/function/builtin"
 	"github.com/tributarydb/tributary/exec/function/textfn"
+	"github.com/tributarydb/tributary/exec/function/userfn"
 	"github.com/tributarydb/tributary/exec/vector"
 	"github.com/tributarydb/tributary/planner/fn"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -29,6 +30,10 @@ type callNode struct {
 }
 
 func newCall(f *fn.Func, args []node, at []types.Type, ret types.Type, env *function.Env) (node, error) {
+	if f.User != nil {
+		run, err := userfn.Scalar(f)
+		return &callNode{f: f, args: args, typ: at, ret: ret, run: run}, err
+	}
 	m := builtin.Scalars()[f.ID]
 	if m == nil {
 		if f.Kind != fn.Scalar {

@@ -11,6 +11,7 @@ import (
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/function"
 	"github.com/tributarydb/tributary/exec/function/builtin"
+	"github.com/tributarydb/tributary/exec/function/userfn"
 	"github.com/tributarydb/tributary/exec/vector"
 	"github.com/tributarydb/tributary/planner/fn"
 	"github.com/tributarydb/tributary/planner/plan"
@@ -57,7 +58,14 @@ func CompileSets(calls []plan.SetCall, in []plan.Column, env *function.Env, oute
 	for _, call := range calls {
 		sc := &setRun{SetCall: function.SetCall{Call: call, Env: env, Meter: &s.m}}
 		if call.Fn.Kind == fn.SetReturning {
-			sc.read, sc.impl = builtin.ListSets[call.Fn.ID], builtin.Sets()[call.Fn.ID]
+			if call.Fn.User != nil {
+				var err error
+				if sc.impl, err = userfn.Set(call.Fn); err != nil {
+					return nil, err
+				}
+			} else {
+				sc.read, sc.impl = builtin.ListSets[call.Fn.ID], builtin.Sets()[call.Fn.ID]
+			}
 			if sc.read == nil && sc.impl == nil {
 				return nil, pgerr.Unsupported("function %s is not supported", call.Fn.Name)
 			}

@@ -363,11 +363,12 @@ func functionName(h function.Host, f *fn.Func) string {
 func argList(h function.Host, of []types.OID) string {
 	args := make([]string, len(of))
 	for i, a := range of {
-		s, ok := TypeName(h, a, -1)
-		if !ok {
-			s = types.TypeName(a)
+		args[i] = types.TypeName(a)
+		if _, system := types.PgTypeOf(a); !system {
+			if s, ok := TypeName(h, a, -1); ok {
+				args[i] = s
+			}
 		}
-		args[i] = s
 	}
 	return "(" + strings.Join(args, ",") + ")"
 }

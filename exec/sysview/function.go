@@ -72,7 +72,7 @@ func userDepends(v *view, put put) error {
 			return err
 		}
 		for _, d := range u.DependsOn {
-			if err := put(classProc, u.OID, 0, v.classOf(d.OID), d.OID, d.Column, "n"); err != nil {
+			if err := put(classProc, u.OID, 0, classOf(v, d.OID), d.OID, d.Column, "n"); err != nil {
 				return err
 			}
 		}
@@ -81,7 +81,7 @@ func userDepends(v *view, put put) error {
 }
 
 // classOf is the catalog that an object is in.
-func (v *view) classOf(oid types.OID) types.OID {
+func classOf(v *view, oid types.OID) types.OID {
 	switch {
 	case v.st.Function(oid) != nil:
 		return classProc
@@ -92,7 +92,7 @@ func (v *view) classOf(oid types.OID) types.OID {
 }
 
 // typeOf sets the columns that name a type.
-func (v *view) typeOf(r *fields, prefix string, t types.OID) {
+func typeOf(v *view, r *fields, prefix string, t types.OID) {
 	data, space, name := types.TypeName(t), "pg_catalog", layout(t).Name
 	if e := v.st.EnumByOID(t); e != nil {
 		data, space, name = "USER-DEFINED", v.schemaName(e.Schema), e.Name
@@ -106,11 +106,13 @@ func (v *view) typeOf(r *fields, prefix string, t types.OID) {
 }
 
 // seesFunction reports whether information_schema shows a function to the session's role.
-func (v *view) seesFunction(u *catalog.Function) bool { return v.owns(u.Owner) || v.may(u.Object(), "X") }
+func seesFunction(v *view, u *catalog.Function) bool {
+	return v.owns(u.Owner) || v.may(u.Object(), "X")
+}
 
 func userRoutines(v *view, put put) error {
 	for _, u := range v.st.Functions() {
-		if !v.seesFunction(u) {
+		if !seesFunction(v, u) {
 			continue
 		}
 		specific := u.Name + "_" + itoa(int64(u.OID))
@@ -119,7 +121,7 @@ func userRoutines(v *view, put put) error {
 		if u.Aggregate == nil {
 			r.set("routine_type", "FUNCTION").set("is_null_call", yesNo(u.Strict))
 		}
-		v.typeOf(r, "type_", u.Ret.OID)
+		typeOf(v, r, "type_", u.Ret.OID)
 		body, language := "EXTERNAL", strings.ToUpper(u.Language)
 		if u.Language == catalog.LanguageSQL {
 			body = "SQL"
@@ -147,14 +149,14 @@ func userRoutines(v *view, put put) error {
 func userParameters(v *view, put put) error {
 	modes := map[byte]string{'i': "IN", 'v': "IN", 'o': "OUT", 't': "OUT", 'b': "INOUT"}
 	for _, u := range v.st.Functions() {
-		if !v.seesFunction(u) {
+		if !seesFunction(v, u) {
 			continue
 		}
 		for i, a := range u.Args {
 			r := v.fields().set("specific_catalog", catalog.DatabaseName).set("specific_schema", v.schemaName(u.Schema)).
 				set("specific_name", u.Name+"_"+itoa(int64(u.OID))).set("ordinal_position", i+1).set("parameter_mode", modes[a.Mode]).
 				set("is_result", "NO").set("as_locator", "NO").set("parameter_name", text(a.Name)).set("dtd_identifier", itoa(int64(i+1)))
-			v.typeOf(r, "", a.Type.OID)
+			typeOf(v, r, "", a.Type.OID)
 			if a.Default != "" && v.owns(u.Owner) {
 				r.set("parameter_default", a.Default)
 			}

@@ -163,7 +163,7 @@ func pgDepend(v *view, put put) error {
 				return err
 			}
 			for _, d := range r.DependsOn {
-				if err := put(classRewrite, rule, 0, v.classOf(d.OID), d.OID, d.Column, "n"); err != nil {
+				if err := put(classRewrite, rule, 0, classOf(v, d.OID), d.OID, d.Column, "n"); err != nil {
 					return err
 				}
 			}

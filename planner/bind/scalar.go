@@ -86,9 +86,8 @@ func scalar(b *scope.Binder, n ast.Node, over *catalog.Relation, kind ScalarKind
 		bad := false
 		var look func(x expr.Expr) bool
 		look = func(x expr.Expr) bool {
-			// What a function declares of its body is believed. PostgreSQL looks through functions only in indexes.
-			if pr, ok := b.Stmt.Promised[x]; ok && (pr.Func.Vol == fn.Immutable || kind == ForGenerated) {
-				bad = bad || pr.Func.Vol != fn.Immutable
+			// What a function declares of its body is believed; one that is not declared immutable is looked through.
+			if pr, ok := b.Stmt.Promised[x]; ok && pr.Func.Vol == fn.Immutable {
 				for _, a := range pr.Args {
 					expr.Walk(a, look)
 				}

@@ -87,7 +87,7 @@ func (p *planner) comment(n *ast.CommentStmt) error {
 		}
 		return put(catalog.Dep{OID: m.OID})
 	case ast.OBJECT_FUNCTION, ast.OBJECT_ROUTINE, ast.OBJECT_AGGREGATE:
-		f, err := p.changedFunction(n.Object, n.Objtype == ast.OBJECT_AGGREGATE)
+		f, err := p.functions.Owned(n.Object, n.Objtype == ast.OBJECT_AGGREGATE)
 		if err != nil {
 			return err
 		}

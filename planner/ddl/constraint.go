@@ -8,7 +8,6 @@ import (
 
 	"github.com/tributarydb/tributary/planner/bind"
 	"github.com/tributarydb/tributary/sql/catalog"
-	"github.com/tributarydb/tributary/sql/parse"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -40,7 +39,7 @@ func (t *tableBuilder) hasConstraint(name string) bool {
 
 func (t *tableBuilder) check(l pending) error {
 	c := l.c
-	sql, err := parse.Keep(c.RawExpr)
+	sql, err := keptText(t.p, c.RawExpr)
 	if err != nil {
 		return err
 	}
@@ -191,7 +190,7 @@ func (p *planner) createIndex(n *ast.IndexStmt) error {
 		}
 		idx.Options = append(idx.Options, opt)
 		if el.Expr != nil {
-			sql, err := parse.Keep(el.Expr)
+			sql, err := keptText(p, el.Expr)
 			if err != nil {
 				return err
 			}
@@ -231,7 +230,7 @@ func (p *planner) createIndex(n *ast.IndexStmt) error {
 		}
 	}
 	if n.WhereClause != nil {
-		if idx.Where, err = parse.Keep(n.WhereClause); err != nil {
+		if idx.Where, err = keptText(p, n.WhereClause); err != nil {
 			return err
 		}
 		used, err := p.used(spot{}, idx.Where, rel, bind.ForPredicate)

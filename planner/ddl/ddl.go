@@ -8,6 +8,7 @@ import (
 	"github.com/multigres/multigres/go/common/parser/ast"
 
 	"github.com/tributarydb/tributary/planner/bind"
+	"github.com/tributarydb/tributary/planner/ddl/function"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/parse"
@@ -79,11 +80,19 @@ type planner struct {
 	tag string // the statement's words
 	// guards hold what a check saw until the commit.
 	guards []catalog.Change
+	// functions plans the statements about functions of the user.
+	functions *function.Planner
+}
+
+func newPlanner(env *Env, tag string) *planner {
+	p := &planner{env: env, st: env.Bind.State, res: &Result{}, tag: tag}
+	p.functions = &function.Planner{Host: functionHost{p}}
+	return p
 }
 
 // Plan finds what a statement does. An unsupported statement is 0A000.
 func Plan(env *Env, stmt *parse.Statement) (*Result, error) {
-	p := &planner{env: env, st: env.Bind.State, res: &Result{}, tag: stmt.Tag()}
+	p := newPlanner(env, stmt.Tag())
 	var err error
 	switch n := stmt.Extension.(type) {
 	case *parse.AlterTableRepartition:
@@ -163,9 +172,9 @@ func (p *planner) statement(n ast.Stmt) error {
 	case *ast.CreateExtensionStmt:
 		return p.createExtension(n)
 	case *ast.CreateFunctionStmt:
-		return p.createFunction(n)
+		return p.functions.Create(n)
 	case *ast.AlterFunctionStmt:
-		return p.alterFunction(n)
+		return p.functions.Alter(n)
 	case *ast.CreateTriggerStmt:
 		return pgerr.Unsupported("triggers are not supported")
 	case *ast.CreatedbStmt:
@@ -196,55 +205,6 @@ func (p *planner) pos(parts ...string) int {
 		return t.FindIdent(parts...)
 	}
 	return 0
-}
-
-// items lists a NodeList's nodes; nil has none.
-func items(l *ast.NodeList) []ast.Node {
-	if l == nil {
-		return nil
-	}
-	return l.Items
-}
-
-// text is the value of a constant, name or type node.
-func text(n ast.Node) string {
-	switch n := n.(type) {
-	case nil:
-		return ""
-	case *ast.String:
-		return n.SVal
-	case *ast.Integer:
-		return n.SqlString()
-	case *ast.Float:
-		return n.FVal
-	case *ast.Boolean:
-		if n.BoolVal {
-			return "true"
-		}
-		return "false"
-	case *ast.A_Const:
-		if n.Val == nil {
-			return ""
-		}
-		return text(n.Val)
-	case *ast.TypeName:
-		if l := items(n.Names); len(l) > 0 {
-			return text(l[len(l)-1])
-		}
-	case *ast.NodeList:
-		if l := items(n); len(l) > 0 {
-			return text(l[len(l)-1])
-		}
-	}
-	return ""
-}
-
-func texts(l *ast.NodeList) []string {
-	var out []string
-	for _, n := range items(l) {
-		out = append(out, text(n))
-	}
-	return out
 }
 
 // schemaFor returns the schema that a new object goes to.
@@ -450,4 +410,41 @@ func (p *planner) look(c Check) {
 		p.res.Checks = append(p.res.Checks, c)
 		p.guards = append(p.guards, &catalog.Guard{Table: c.Table, Since: p.st.Version(), Appends: true})
 	}
+}
+
+// functionHost is the planner as package function sees it.
+type functionHost struct{ *planner }
+
+func (p functionHost) Bind() *bind.Session                { return p.env.Bind }
+func (p functionHost) State() *catalog.State              { return p.st }
+func (p functionHost) Super() bool                        { return p.env.Super }
+func (p functionHost) Tag(s string)                       { p.res.Tag = s }
+func (p functionHost) Add(cs ...catalog.Change) error     { return p.add(cs...) }
+func (p functionHost) NewOID() (types.OID, error)         { return p.env.NewOID() }
+func (p functionHost) Notice(f string, args ...any)       { p.notice(f, args...) }
+func (p functionHost) Owns(owner types.OID) bool          { return p.owns(owner) }
+func (p functionHost) May(o catalog.Object, l byte) bool  { return p.may(o, l) }
+func (p functionHost) MayCreate(sc *catalog.Schema) error { return p.mayCreate(sc) }
+func (p functionHost) Lasting() []string                  { return p.lasting() }
+func (p functionHost) Cascades(what []string)             { p.cascadeNotice(what) }
+func (p functionHost) Check(f *catalog.Function) (error, bool) {
+	if f.Language == catalog.LanguageSQL || p.env.CheckBody == nil {
+		return nil, p.env.CheckBodies
+	}
+	return p.env.CheckBody(f), false
+}
+func (p functionHost) Setting(name, value string) error {
+	if p.env.Setting == nil {
+		return nil
+	}
+	return p.env.Setting(name, value)
+}
+func (p functionHost) NameIn(schema types.OID, name string) string         { return p.nameIn(schema, name) }
+func (p functionHost) SchemaFor(rv *ast.RangeVar) (*catalog.Schema, error) { return p.schemaFor(rv) }
+func (p functionHost) UsableType(n *ast.TypeName) (types.Type, error)      { return p.usableType(n) }
+func (p functionHost) MustOwn(o types.OID, kind, name string) error        { return p.mustOwn(o, kind, name) }
+func (p functionHost) MayReceive(o types.OID, sc *catalog.Schema) error    { return p.mayReceive(o, sc) }
+func (p functionHost) Undo() func() {
+	st, b := p.st, p.env.Bind.State
+	return func() { p.st, p.env.Bind.State = st, b }
 }

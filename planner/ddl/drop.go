@@ -30,7 +30,7 @@ func (p *planner) drop(n *ast.DropStmt) error {
 		return p.dropTypes(n, cascade)
 	case ast.OBJECT_FUNCTION, ast.OBJECT_AGGREGATE, ast.OBJECT_ROUTINE:
 		p.res.Tag = "DROP " + strings.ToUpper(fmt.Sprint(n.RemoveType))
-		return p.dropFunctions(n, cascade)
+		return p.functions.Drop(n, cascade)
 	}
 	kind, ok := want[n.RemoveType]
 	if !ok {
@@ -101,7 +101,7 @@ func (p *planner) dropMissing(n *ast.DropStmt) error {
 
 // DropTable drops a table of a state with all that depends on it.
 func DropTable(st *catalog.State, table *catalog.Relation) ([]catalog.Change, error) {
-	p := &planner{env: &Env{Bind: &bind.Session{Names: bind.Names{State: st}}, Super: true}, st: st, res: &Result{}}
+	p := newPlanner(&Env{Bind: &bind.Session{Names: bind.Names{State: st}}, Super: true}, "")
 	err := p.dropRelations([]*catalog.Relation{table}, true)
 	return p.res.Changes, err
 }
@@ -181,15 +181,15 @@ func (p *planner) dropRelations(roots []*catalog.Relation, cascade bool) error {
 		for _, r := range order {
 			if slices.ContainsFunc(f.DependsOn, func(d catalog.Dep) bool { return d.OID == r.OID }) {
 				if !cascade {
-					return dependent(p.described(roots[0]), "function "+p.signature(f)+" depends on "+p.described(r))
+					return dependent(p.described(roots[0]), "function "+p.functions.Signature(f)+" depends on "+p.described(r))
 				}
-				cascaded, callers = append(cascaded, "function "+p.signature(f)), append(callers, f)
+				cascaded, callers = append(cascaded, "function "+p.functions.Signature(f)), append(callers, f)
 				break
 			}
 		}
 	}
 	if len(callers) > 0 {
-		more, err := p.removeFunctions(callers, "", true)
+		more, err := p.functions.Remove(callers, "", true)
 		if err != nil {
 			return err
 		}
@@ -357,7 +357,7 @@ func (p *planner) dropSchemas(n *ast.DropStmt, cascade bool) error {
 		var funcs []*catalog.Function
 		for _, f := range p.st.Functions() {
 			if f.Schema == sc.OID {
-				funcs, listed = append(funcs, f), append(listed, "function "+p.signature(f))
+				funcs, listed = append(funcs, f), append(listed, "function "+p.functions.Signature(f))
 			}
 		}
 		if len(listed) > 0 && !cascade {
@@ -376,7 +376,7 @@ func (p *planner) dropSchemas(n *ast.DropStmt, cascade bool) error {
 			}
 		}
 		funcs = slices.DeleteFunc(funcs, func(f *catalog.Function) bool { return p.st.Function(f.OID) == nil })
-		gone, err := p.removeFunctions(funcs, "", true)
+		gone, err := p.functions.Remove(funcs, "", true)
 		if err != nil {
 			return err
 		}

@@ -87,7 +87,7 @@ func (p *planner) grant(n *ast.GrantStmt) error {
 		}
 		return nil
 	case catalog.ClassFunction:
-		list, err := p.grantFunctions(n)
+		list, err := p.functions.Granted(n)
 		if err != nil {
 			return err
 		}

@@ -3,7 +3,15 @@ package ddl
 import (
 	"github.com/multigres/multigres/go/common/parser/ast"
 
+	"github.com/tributarydb/tributary/planner/bind/typing"
 	"github.com/tributarydb/tributary/sql/catalog"
+)
+
+// What a statement's tree holds.
+var (
+	items = typing.Items
+	text  = typing.Text
+	texts = typing.Texts
 )
 
 // relationName takes a relation's name from the form a statement has it in.

@@ -6,14 +6,15 @@ import (
 
 	"github.com/multigres/multigres/go/common/parser/ast"
 
+	"github.com/tributarydb/tributary/planner/ddl/function"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
 func (p *planner) rename(n *ast.RenameStmt) error {
-	if yes, aggregate := isFunction(n.RenameType); yes {
-		return p.renameFunction(n, aggregate)
+	if yes, aggregate := function.Is(n.RenameType); yes {
+		return p.functions.Rename(n, aggregate)
 	}
 	switch n.RenameType {
 	case ast.OBJECT_SCHEMA:
@@ -253,8 +254,8 @@ func notOfKind(rel *catalog.Relation, is catalog.RelKind) error {
 }
 
 func (p *planner) setSchema(n *ast.AlterObjectSchemaStmt) error {
-	if yes, aggregate := isFunction(n.ObjectType); yes {
-		return p.schemaOfFunction(n, aggregate)
+	if yes, aggregate := function.Is(n.ObjectType); yes {
+		return p.functions.SetSchema(n, aggregate)
 	}
 	if n.Relation == nil {
 		return pgerr.Unsupported("SET SCHEMA is supported for tables, views and sequences only")
@@ -294,8 +295,8 @@ func (p *planner) setOwner(n *ast.AlterOwnerStmt) error {
 	if err != nil {
 		return err
 	}
-	if yes, aggregate := isFunction(n.ObjectType); yes {
-		return p.ownerOfFunction(n, oid, aggregate)
+	if yes, aggregate := function.Is(n.ObjectType); yes {
+		return p.functions.SetOwner(n, oid, aggregate)
 	}
 	switch n.ObjectType {
 	case ast.OBJECT_SCHEMA:

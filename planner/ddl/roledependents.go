@@ -46,7 +46,7 @@ func (p *planner) heldBy(role types.OID) (out []string) {
 		note(e.Object(), "type "+e.Name)
 	}
 	for _, f := range p.st.Functions() {
-		note(f.Object(), "function "+p.signature(f))
+		note(f.Object(), "function "+p.functions.Signature(f))
 	}
 	for _, s := range catalog.Schedules(p.st) {
 		note(catalog.Object{Owner: s.Owner}, "schedule "+s.Name)

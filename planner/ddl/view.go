@@ -156,7 +156,7 @@ func TableAs(env *Env, into *ast.IntoClause, cols []plan.Column, mat bool, query
 		err = pgerr.New(pgerr.TooManyColumns, "tables can have at most %d columns", maxColumns)
 		return
 	}
-	p := &planner{env: env, st: env.Bind.State, res: &Result{}}
+	p := newPlanner(env, "")
 	sc, err := p.schemaFor(into.Rel)
 	if err != nil {
 		return nil, nil, false, err

@@ -42,7 +42,9 @@ func ofUser(u *catalog.Function) *Func {
 	case 's':
 		f.Vol = Stable
 	case 'v':
-		f.Vol = Volatile
+		if f.Vol = Volatile; u.Language == catalog.LanguageStarlark {
+			f.Vol = Stable // it has nothing that varies, whatever is declared
+		}
 	}
 	named := false
 	for _, a := range u.Inputs() {
@@ -85,7 +87,7 @@ const userMark = 0
 // shipped is what other nodes need of a function to call it.
 func shipped(u *catalog.Function) *catalog.Function {
 	return &catalog.Function{OID: u.OID, Name: u.Name, Args: u.Args, Ret: u.Ret, Set: u.Set, Strict: u.Strict, Volatility: u.Volatility,
-		Language: u.Language, Body: u.Body, Aggregate: u.Aggregate}
+		Language: u.Language, Body: u.Body, Aggregate: u.Aggregate, Config: u.Config}
 }
 
 func appendUser(dst []byte, f *Func) []byte {

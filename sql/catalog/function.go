@@ -154,14 +154,20 @@ func (e *edit) removeFunctionName(oid types.OID) {
 	names[key] = list
 }
 
+// functionSet is a state's functions; an overloaded name has several.
+type functionSet struct {
+	functions     map[types.OID]*Function
+	functionNames map[QName][]types.OID
+}
+
 // Function finds a user's function by OID; nil if there is none.
-func (s *State) Function(oid types.OID) *Function { return s.functions[oid] }
+func (s functionSet) Function(oid types.OID) *Function { return s.functions[oid] }
 
 // Functions lists all, by OID.
-func (s *State) Functions() []*Function { return sorted(s.functions) }
+func (s functionSet) Functions() []*Function { return sorted(s.functions) }
 
 // FunctionsNamed returns the overloads of a name in a schema, by OID.
-func (s *State) FunctionsNamed(schema types.OID, name string) (out []*Function) {
+func (s functionSet) FunctionsNamed(schema types.OID, name string) (out []*Function) {
 	for _, oid := range s.functionNames[QName{schema, name}] {
 		out = append(out, s.functions[oid])
 	}

@@ -33,10 +33,8 @@ type State struct {
 	unique    map[types.OID]*keyLog // by constraint
 	// statistics are by table.
 	statistics map[types.OID]*Statistics
-	// functions are a user's functions; an overloaded name has several.
-	functions     map[types.OID]*Function
-	functionNames map[QName][]types.OID
-	schedules     map[types.OID]*Schedule
+	functionSet
+	schedules map[types.OID]*Schedule
 
 	definitions *Definitions
 }

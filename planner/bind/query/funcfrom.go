@@ -108,7 +108,7 @@ func bindFunc(sc *scope.Scope, n ast.Node, defs []ast.Node) (*tableFunc, error) 
 		set = set || o.Kind == fn.SetReturning
 	}
 	schema, _ := typing.Qualified(fc.Funcname)
-	for _, u := range b.UserFunctions(schema, name) {
+	for _, u := range typing.UserFunctions(&b.Resolver, schema, name) {
 		set = set || u.Set && u.Language != catalog.LanguageSQL
 	}
 	if set {

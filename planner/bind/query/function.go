@@ -398,7 +398,7 @@ func CheckBody(sc *scope.Scope, f *fn.Func, args []expr.Expr) error {
 	if err != nil {
 		return err
 	}
-	ret := sc.Binder.Result(types.Type{OID: f.Ret, Mod: -1, Rec: f.Rec})
+	ret := typing.Result(&sc.Binder.Resolver, types.Type{OID: f.Ret, Mod: -1, Rec: f.Rec})
 	if ret.OID == types.VoidOID {
 		return nil
 	}
@@ -413,7 +413,7 @@ func CheckBody(sc *scope.Scope, f *fn.Func, args []expr.Expr) error {
 // rangeUser binds a user's function that is alone in FROM; ok is false where the name is of no such.
 func rangeUser(sc *scope.Scope, n *ast.RangeFunction, fc *ast.FuncCall, schema, name string) (it scope.FromItem, ok bool, err error) {
 	b := sc.Binder
-	if len(b.UserFunctions(schema, name)) == 0 {
+	if len(typing.UserFunctions(&b.Resolver, schema, name)) == 0 {
 		return it, false, nil
 	}
 	inv, err := sc.Invocation(fc, scope.Place{Name: "functions in FROM"})
@@ -438,7 +438,7 @@ func rangeUser(sc *scope.Scope, n *ast.RangeFunction, fc *ast.FuncCall, schema, 
 	if err != nil {
 		return it, true, err
 	}
-	ret = b.Result(ret)
+	ret = typing.Result(&b.Resolver, ret)
 	b.Note(f.OID, 0, 'X', b.Runs, false)
 	defs := typing.Items(n.ColDefList)
 	bare := ret.OID == types.RecordOID && ret.Rec == nil

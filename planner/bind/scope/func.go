@@ -60,7 +60,7 @@ func (sc *Scope) funcCall(n *ast.FuncCall, p Place) (expr.Expr, error) {
 		return nil, err
 	}
 	if f.User != nil {
-		ret = b.Result(ret)
+		ret = typing.Result(&b.Resolver, ret)
 	}
 	if t := b.Trace(); t != nil {
 		t.Calls[n] = &expr.Call{Fn: f, Args: args, Typ: ret}
@@ -147,7 +147,7 @@ func (sc *Scope) Invocation(n *ast.FuncCall, p Place) (*typing.Invocation, error
 		}
 		inv.Args, inv.Names = append(inv.Args, e), append(inv.Names, arg)
 	}
-	if len(inv.Args) > 100 && !variadicName(name) && len(sc.Binder.UserFunctions(schema, name)) == 0 {
+	if len(inv.Args) > 100 && !variadicName(name) && len(typing.UserFunctions(&sc.Binder.Resolver, schema, name)) == 0 {
 		return nil, pgerr.New(pgerr.TooManyArguments, "cannot pass more than 100 arguments to a function").At(inv.Pos.At())
 	}
 	return inv, nil

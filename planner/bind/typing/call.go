@@ -1,6 +1,8 @@
 package typing
 
 import (
+	"slices"
+
 	"github.com/multigres/multigres/go/common/parser/ast"
 
 	"github.com/tributarydb/tributary/planner/expr"
@@ -36,7 +38,7 @@ func (b *Resolver) CallByName(name string, args []expr.Expr, pos Position) (expr
 
 // Resolve chooses the overload of a call.
 func (b *Resolver) Resolve(inv *Invocation) (Candidate, error) {
-	list, err := b.overloads(inv)
+	list, err := overloads(b, inv)
 	if err != nil {
 		return Candidate{}, err
 	}
@@ -71,8 +73,8 @@ func (b *Resolver) Resolve(inv *Invocation) (Candidate, error) {
 	}
 	// Without variadic expansion, and without defaults, is nearer.
 	ok = nearest(ok)
-	if len(ok) > 1 && ok[0].order == nil {
-		ok = b.Pick(in, ok)
+	if len(ok) > 1 && !slices.ContainsFunc(ok, func(c Candidate) bool { return !slices.Equal(c.order, ok[0].order) }) {
+		ok = b.Pick(ok[0].pick(in), ok)
 	}
 	switch len(ok) {
 	case 1:
@@ -193,7 +195,7 @@ func (b *Resolver) BindArgs(c Candidate, inv *Invocation) ([]expr.Expr, types.Ty
 		}
 	}
 	if c.Func.User != nil && c.variadic {
-		return b.gathered(c, args, inv.Pos)
+		return gathered(b, c, args, inv.Pos)
 	}
 	if inv.Variadic && c.Func.Variadic == types.AnyOID {
 		// concat(VARIADIC ARRAY[…]) spreads; another array's length is not known.

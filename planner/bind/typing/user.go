@@ -12,8 +12,8 @@ import (
 
 // overloads are the functions that a call's name may mean: of several with the same parameters the one
 // whose schema comes first on the path.
-func (b *Resolver) overloads(inv *Invocation) ([]*fn.Func, error) {
-	user := b.UserFunctions(inv.Schema, inv.Name)
+func overloads(b *Resolver, inv *Invocation) ([]*fn.Func, error) {
+	user := UserFunctions(b, inv.Schema, inv.Name)
 	switch inv.Schema {
 	case "":
 		list := fn.Lookup(inv.Name)
@@ -61,7 +61,7 @@ func (b *Resolver) overloads(inv *Invocation) ([]*fn.Func, error) {
 
 // UserFunctions are the users' functions of a name, in the order of the path; those that others before them
 // hide are left out. A schema for temporary tables is not searched for functions that are not written with it.
-func (b *Resolver) UserFunctions(schema, name string) (out []*catalog.Function) {
+func UserFunctions(b *Resolver, schema, name string) (out []*catalog.Function) {
 	for _, sc := range b.Schemas(schema) {
 		if schema == "" && sc.OID == b.TempSchema {
 			continue
@@ -77,7 +77,7 @@ func (b *Resolver) UserFunctions(schema, name string) (out []*catalog.Function) 
 }
 
 // gathered coerces the arguments of a VARIADIC function of a user, whose last ones are the elements of its array.
-func (b *Resolver) gathered(c Candidate, args []expr.Expr, pos Position) ([]expr.Expr, types.Type, error) {
+func gathered(b *Resolver, c Candidate, args []expr.Expr, pos Position) ([]expr.Expr, types.Type, error) {
 	f := c.Func
 	fixed := len(f.Args) - 1
 	args, ret, err := b.Arguments(f, c.Args, args, pos)
@@ -96,7 +96,7 @@ func (b *Resolver) gathered(c Candidate, args []expr.Expr, pos Position) ([]expr
 }
 
 // Result is a function's declared result, a row of a relation as the record that it is.
-func (b *Resolver) Result(ret types.Type) types.Type {
+func Result(b *Resolver, ret types.Type) types.Type {
 	if rel, array, ok := types.RowTypeOf(ret.OID); ok && !array && b.State.EnumByOID(ret.OID) == nil {
 		if r := b.State.RelationByOID(rel); r != nil {
 			return rowType(r)

@@ -1,4 +1,4 @@
-package ddl
+package function
 
 import (
 	"slices"
@@ -8,6 +8,7 @@ import (
 	"github.com/multigres/multigres/go/common/parser/ast"
 
 	"github.com/tributarydb/tributary/planner/bind"
+	"github.com/tributarydb/tributary/planner/bind/typing"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/lex"
@@ -20,20 +21,21 @@ func invalidFunction(format string, args ...any) *pgerr.Error {
 	return pgerr.New(pgerr.InvalidFunctionDefinition, format, args...)
 }
 
-func (p *planner) createFunction(n *ast.CreateFunctionStmt) error {
-	p.res.Tag = "CREATE FUNCTION"
+// Create plans CREATE FUNCTION.
+func (p *Planner) Create(n *ast.CreateFunctionStmt) error {
+	p.Tag("CREATE FUNCTION")
 	if n.IsProcedure {
 		return pgerr.Unsupported("procedures are not supported").WithHint("Use CREATE FUNCTION … LANGUAGE sql or starlark.")
 	}
-	schema, name, err := catalog.ObjectName(texts(n.FuncName)...)
+	schema, name, err := catalog.ObjectName(typing.Texts(n.FuncName)...)
 	if err != nil {
 		return err
 	}
-	sc, err := p.schemaFor(ast.NewRangeVar(name, schema, ""))
+	sc, err := p.SchemaFor(ast.NewRangeVar(name, schema, ""))
 	if err != nil {
 		return err
 	}
-	f := &catalog.Function{Schema: sc.OID, Name: name, Owner: p.env.Bind.Role, ACL: p.st.NewACL(catalog.ClassFunction, p.env.Bind.Role, sc.OID),
+	f := &catalog.Function{Schema: sc.OID, Name: name, Owner: p.Bind().Role, ACL: p.State().NewACL(catalog.ClassFunction, p.Bind().Role, sc.OID),
 		Volatility: 'v', Parallel: 'u', Cost: 100}
 	as, err := p.functionOptions(f, n.Options, true)
 	if err != nil {
@@ -57,10 +59,10 @@ func (p *planner) createFunction(n *ast.CreateFunctionStmt) error {
 }
 
 // putFunction puts a new function, or replaces the one with the same parameters.
-func (p *planner) putFunction(f *catalog.Function, replace bool) (err error) {
-	i := slices.IndexFunc(p.st.FunctionsNamed(f.Schema, f.Name), func(o *catalog.Function) bool { return slices.Equal(o.InputTypes(), f.InputTypes()) })
+func (p *Planner) putFunction(f *catalog.Function, replace bool) (err error) {
+	i := slices.IndexFunc(p.State().FunctionsNamed(f.Schema, f.Name), func(o *catalog.Function) bool { return slices.Equal(o.InputTypes(), f.InputTypes()) })
 	if i >= 0 {
-		old := p.st.FunctionsNamed(f.Schema, f.Name)[i]
+		old := p.State().FunctionsNamed(f.Schema, f.Name)[i]
 		if !replace {
 			return pgerr.New(pgerr.DuplicateFunction, "function %q already exists with same argument types", f.Name)
 		}
@@ -71,54 +73,49 @@ func (p *planner) putFunction(f *catalog.Function, replace bool) (err error) {
 			return err
 		}
 		f.OID, f.Owner, f.ACL = old.OID, old.Owner, old.ACL
-	} else if f.OID, err = p.env.NewOID(); err != nil {
+	} else if f.OID, err = p.NewOID(); err != nil {
 		return err
 	}
 	f.DependsOn = append(f.DependsOn, p.typeDeps(f)...)
 	if err := p.checkBody(f); err != nil {
 		return err
 	}
-	return p.add(&catalog.PutFunction{Function: f})
+	return p.Add(&catalog.PutFunction{Function: f})
 }
 
 // checkBody binds the body of a function for its errors, and finds what a body with fixed names depends on.
-func (p *planner) checkBody(f *catalog.Function) error {
+func (p *Planner) checkBody(f *catalog.Function) error {
 	if f.Aggregate != nil {
 		return nil
 	}
-	if f.Language != catalog.LanguageSQL {
-		if p.env.CheckBody == nil {
-			return nil
-		}
-		return p.env.CheckBody(f)
-	}
-	if !p.env.CheckBodies && !f.Parsed {
-		return nil
+	err, check := p.Check(f)
+	if err != nil || f.Language != catalog.LanguageSQL || !check && !f.Parsed {
+		return err
 	}
 	// Its own name means what it will.
-	st, err := p.st.Apply([]catalog.Change{&catalog.PutFunction{Function: f}})
+	st, err := p.State().Apply([]catalog.Change{&catalog.PutFunction{Function: f}})
 	if err != nil {
 		return err
 	}
-	b := *p.env.Bind
+	b := *p.Bind()
 	b.State, b.Text = st, nil
 	uses, err := bind.Body(&b, f)
 	if err != nil {
 		return err
 	}
 	if f.Parsed {
-		f.DependsOn = append(f.DependsOn, deps(uses)...)
+		f.DependsOn = append(f.DependsOn, dependencies(uses)...)
 	}
 	return nil
 }
 
 // typeDeps are the user's types that a function's parameters and result are of.
-func (p *planner) typeDeps(f *catalog.Function) (out []catalog.Dep) {
+func (p *Planner) typeDeps(f *catalog.Function) (out []catalog.Dep) {
 	add := func(t types.OID) {
 		oid := t
-		if rel, _, ok := types.RowTypeOf(t); ok && p.st.RelationByOID(rel) != nil {
+		if rel, _, ok := types.RowTypeOf(t); ok && p.State().RelationByOID(rel) != nil {
 			oid = rel
-		} else if e := p.st.EnumByOID(t); e != nil {
+		} else if e := p.State().EnumByOID(t); e != nil {
 			oid = e.OID
 		}
 		if d := (catalog.Dep{OID: oid}); oid >= types.FirstUserOID && !slices.Contains(out, d) {
@@ -133,10 +130,10 @@ func (p *planner) typeDeps(f *catalog.Function) (out []catalog.Dep) {
 }
 
 // functionType resolves the type of a parameter or result, without its modifier.
-func (p *planner) functionType(n *ast.TypeName) (types.Type, error) {
+func (p *Planner) functionType(n *ast.TypeName) (types.Type, error) {
 	one := *n
 	one.Setof = false
-	t, err := p.usableType(&one)
+	t, err := p.UsableType(&one)
 	if err != nil {
 		return t, err
 	}
@@ -148,11 +145,11 @@ func (p *planner) functionType(n *ast.TypeName) (types.Type, error) {
 }
 
 // parameters reads the list of parameters.
-func (p *planner) parameters(f *catalog.Function, list *ast.NodeList) error {
+func (p *Planner) parameters(f *catalog.Function, list *ast.NodeList) error {
 	modes := map[ast.FunctionParameterMode]byte{ast.FUNC_PARAM_IN: 'i', ast.FUNC_PARAM_DEFAULT: 'i', ast.FUNC_PARAM_OUT: 'o',
 		ast.FUNC_PARAM_INOUT: 'b', ast.FUNC_PARAM_VARIADIC: 'v', ast.FUNC_PARAM_TABLE: 't'}
 	defaults, variadic := false, false
-	for _, x := range items(list) {
+	for _, x := range typing.Items(list) {
 		fp, ok := x.(*ast.FunctionParameter)
 		if !ok || fp.ArgType == nil {
 			return pgerr.Unsupported("this parameter is not supported")
@@ -166,12 +163,12 @@ func (p *planner) parameters(f *catalog.Function, list *ast.NodeList) error {
 			return err
 		}
 		in := a.Mode == 'i' || a.Mode == 'b' || a.Mode == 'v'
-		if _, _, row := types.RowTypeOf(a.Type.OID); in && (row && p.st.EnumByOID(a.Type.OID) == nil || a.Type.OID == types.RecordOID) {
+		if _, _, row := types.RowTypeOf(a.Type.OID); in && (row && p.State().EnumByOID(a.Type.OID) == nil || a.Type.OID == types.RecordOID) {
 			return pgerr.Unsupported("parameters of composite types are not supported")
 		}
 		switch a.Type.OID {
 		case types.AnyOID, types.CstringOID, types.VoidOID:
-			return invalidFunction("SQL functions cannot have arguments of type %s", p.st.TypeName(a.Type))
+			return invalidFunction("SQL functions cannot have arguments of type %s", p.State().TypeName(a.Type))
 		}
 		if variadic && in {
 			return invalidFunction("VARIADIC parameter must be the last input parameter")
@@ -208,14 +205,14 @@ func (p *planner) parameters(f *catalog.Function, list *ast.NodeList) error {
 	return nil
 }
 
-func (p *planner) arrayless(o types.OID) bool {
-	e := p.st.EnumByOID(o)
+func (p *Planner) arrayless(o types.OID) bool {
+	e := p.State().EnumByOID(o)
 	return o != types.AnyArrayOID && o != types.AnyCompatibleArrayOID && !(e != nil && e.ArrayOID == o)
 }
 
 // parameterDefault checks and keeps the default of a parameter.
-func (p *planner) parameterDefault(n ast.Node, t types.Type) (string, error) {
-	e, _, err := bind.Scalar(p.env.Bind, n, nil, bind.ForDefault)
+func (p *Planner) parameterDefault(n ast.Node, t types.Type) (string, error) {
+	e, _, err := bind.Scalar(p.Bind(), n, nil, bind.ForDefault)
 	if err != nil {
 		column := false
 		ast.Rewrite(n, func(c *ast.Cursor) bool {
@@ -229,16 +226,16 @@ func (p *planner) parameterDefault(n ast.Node, t types.Type) (string, error) {
 		return "", err
 	}
 	if !t.OID.IsPolymorphic() {
-		if err := bind.Convertible(p.env.Bind, e, bind.ItsDefault, "", t); err != nil {
-			return "", pgerr.New(pgerr.DatatypeMismatch, "argument of DEFAULT must be type %s, not type %s", p.st.TypeName(t), p.st.TypeName(e.Type()))
+		if err := bind.Convertible(p.Bind(), e, bind.ItsDefault, "", t); err != nil {
+			return "", pgerr.New(pgerr.DatatypeMismatch, "argument of DEFAULT must be type %s, not type %s", p.State().TypeName(t), p.State().TypeName(e.Type()))
 		}
 	}
 	kept, err := parse.Keep(n)
 	if c, ok := e.(*expr.Const); ok && err == nil && c.Typ.OID == types.UnknownOID {
 		// As PostgreSQL prints it: a literal with its type.
 		name := types.TypeName(t.OID)
-		if x := p.st.EnumByOID(t.OID); x != nil {
-			name = lex.QuoteName(p.st.Schema(x.Schema).Name) + "." + lex.QuoteName(x.Name)
+		if x := p.State().EnumByOID(t.OID); x != nil {
+			name = lex.QuoteName(p.State().Schema(x.Schema).Name) + "." + lex.QuoteName(x.Name)
 			if x.ArrayOID == t.OID {
 				name += "[]"
 			}
@@ -251,7 +248,7 @@ func (p *planner) parameterDefault(n ast.Node, t types.Type) (string, error) {
 }
 
 // result reads RETURNS and what the parameters say of the result.
-func (p *planner) result(f *catalog.Function, n *ast.TypeName) error {
+func (p *Planner) result(f *catalog.Function, n *ast.TypeName) error {
 	out := f.Outputs()
 	table := len(out) > 0 && out[len(out)-1].Mode == 't'
 	poly := slices.ContainsFunc(f.Inputs(), func(a catalog.FunctionArg) bool { return a.Type.OID.IsPolymorphic() })
@@ -282,23 +279,23 @@ func (p *planner) result(f *catalog.Function, n *ast.TypeName) error {
 			return err
 		}
 		if len(out) > 0 && t.OID != want.OID {
-			return invalidFunction("function result type must be %s because of OUT parameters", p.st.TypeName(want))
+			return invalidFunction("function result type must be %s because of OUT parameters", p.State().TypeName(want))
 		}
 		f.Ret, f.Set = t, n.Setof
 	}
 	if f.Ret.OID.IsPolymorphic() && !poly {
 		return invalidFunction("cannot determine result data type").
-			WithDetail("A result of type %s requires at least one input of type anyelement, anyarray, anynonarray, anyenum, anyrange, or anymultirange.", p.st.TypeName(f.Ret))
+			WithDetail("A result of type %s requires at least one input of type anyelement, anyarray, anynonarray, anyenum, anyrange, or anymultirange.", p.State().TypeName(f.Ret))
 	}
 	switch f.Ret.OID {
 	case types.AnyOID, types.CstringOID:
-		return invalidFunction("SQL functions cannot return type %s", p.st.TypeName(f.Ret))
+		return invalidFunction("SQL functions cannot return type %s", p.State().TypeName(f.Ret))
 	}
 	return nil
 }
 
 func lastName(n *ast.TypeName) (string, bool) {
-	l := texts(n.Names)
+	l := typing.Texts(n.Names)
 	if len(l) == 0 {
 		return "", false
 	}
@@ -307,9 +304,9 @@ func lastName(n *ast.TypeName) (string, bool) {
 
 // functionOptions reads the options of CREATE FUNCTION or the actions of ALTER FUNCTION into f, and returns the
 // text after AS.
-func (p *planner) functionOptions(f *catalog.Function, list *ast.NodeList, create bool) (as *ast.DefElem, err error) {
+func (p *Planner) functionOptions(f *catalog.Function, list *ast.NodeList, create bool) (as *ast.DefElem, err error) {
 	seen := map[string]bool{}
-	for _, x := range items(list) {
+	for _, x := range typing.Items(list) {
 		d, ok := x.(*ast.DefElem)
 		if !ok {
 			continue
@@ -322,26 +319,26 @@ func (p *planner) functionOptions(f *catalog.Function, list *ast.NodeList, creat
 		case "as":
 			as = d
 		case "language":
-			f.Language = strings.ToLower(text(d.Arg))
+			f.Language = strings.ToLower(typing.Text(d.Arg))
 		case "volatility":
-			f.Volatility = text(d.Arg)[0]
+			f.Volatility = typing.Text(d.Arg)[0]
 		case "strict":
-			f.Strict = text(d.Arg) == "true"
+			f.Strict = typing.Text(d.Arg) == "true"
 		case "security":
-			f.Definer = text(d.Arg) == "true"
+			f.Definer = typing.Text(d.Arg) == "true"
 		case "leakproof":
-			f.Leakproof = text(d.Arg) == "true"
-			if f.Leakproof && !p.env.Super {
+			f.Leakproof = typing.Text(d.Arg) == "true"
+			if f.Leakproof && !p.Super() {
 				return nil, pgerr.New(pgerr.InsufficientPrivilege, "only superuser can define a leakproof function")
 			}
 		case "parallel":
-			word := strings.ToLower(text(d.Arg))
+			word := strings.ToLower(typing.Text(d.Arg))
 			if word != "safe" && word != "restricted" && word != "unsafe" {
 				return nil, pgerr.New(pgerr.SyntaxError, "parameter \"parallel\" must be SAFE, RESTRICTED, or UNSAFE")
 			}
 			f.Parallel = word[0]
 		case "cost", "rows":
-			v, err := strconv.ParseFloat(text(d.Arg), 64)
+			v, err := strconv.ParseFloat(typing.Text(d.Arg), 64)
 			if err != nil || v <= 0 {
 				return nil, pgerr.New(pgerr.InvalidParameterValue, "%s must be positive", strings.ToUpper(d.Defname))
 			}
@@ -363,17 +360,20 @@ func (p *planner) functionOptions(f *catalog.Function, list *ast.NodeList, creat
 	return as, nil
 }
 
+// stepsSetting bounds the steps of a Starlark function; it is a setting of functions alone.
+const stepsSetting = "starlark_max_steps"
+
 // harmless are the settings that change no result, which a function may set.
 func harmless(name string) bool {
 	switch name {
-	case "search_path", "work_mem", "jit", "client_min_messages", "lock_timeout", "statement_timeout", "check_function_bodies", "row_security", "log_statement":
+	case "search_path", stepsSetting, "work_mem", "jit", "client_min_messages", "lock_timeout", "statement_timeout", "check_function_bodies", "row_security", "log_statement":
 		return true
 	}
 	return strings.HasPrefix(name, "enable_") || strings.HasSuffix(name, "_cost")
 }
 
 // functionSetting reads SET or RESET of a function.
-func (p *planner) functionSetting(f *catalog.Function, n ast.Node) error {
+func (p *Planner) functionSetting(f *catalog.Function, n ast.Node) error {
 	set, ok := n.(*ast.VariableSetStmt)
 	if !ok {
 		return pgerr.Unsupported("this SET of a function is not supported")
@@ -396,7 +396,7 @@ func (p *planner) functionSetting(f *catalog.Function, n ast.Node) error {
 	default:
 		return pgerr.Unsupported("SET FROM CURRENT of a function is not supported")
 	}
-	values := texts(set.Args)
+	values := typing.Texts(set.Args)
 	if name == "search_path" {
 		if !f.Parsed {
 			if f.Path = slices.DeleteFunc(slices.Clone(values), func(s string) bool { return s == "" }); len(f.Path) == 0 {
@@ -408,8 +408,11 @@ func (p *planner) functionSetting(f *catalog.Function, n ast.Node) error {
 		}
 	}
 	value := strings.Join(values, ", ")
-	if p.env.Setting != nil && name != "search_path" {
-		if err := p.env.Setting(name, value); err != nil {
+	if n, err := strconv.ParseInt(value, 10, 64); name == stepsSetting && (err != nil || n < 1) {
+		return pgerr.New(pgerr.InvalidParameterValue, "invalid value for parameter %q: %q", name, value).WithHint("It is a number of steps, from 1.")
+	}
+	if name != "search_path" && name != stepsSetting {
+		if err := p.Setting(name, value); err != nil {
 			return err
 		}
 	}
@@ -418,7 +421,7 @@ func (p *planner) functionSetting(f *catalog.Function, n ast.Node) error {
 }
 
 // functionBody reads AS 'text', RETURN or BEGIN ATOMIC.
-func (p *planner) functionBody(f *catalog.Function, as *ast.DefElem, sql ast.Node) error {
+func (p *Planner) functionBody(f *catalog.Function, as *ast.DefElem, sql ast.Node) error {
 	switch {
 	case f.Language == "" && sql != nil:
 		f.Language = catalog.LanguageSQL
@@ -440,7 +443,7 @@ func (p *planner) functionBody(f *catalog.Function, as *ast.DefElem, sql ast.Nod
 		if !ok || len(l.Items) != 1 {
 			return invalidFunction("only one AS item needed for language %q", f.Language)
 		}
-		f.Body = text(l.Items[0])
+		f.Body = typing.Text(l.Items[0])
 		return nil
 	case sql == nil:
 		return invalidFunction("no function body specified")
@@ -452,7 +455,7 @@ func (p *planner) functionBody(f *catalog.Function, as *ast.DefElem, sql ast.Nod
 	}
 	f.Parsed = true
 	if f.Path == nil {
-		f.Path = p.lasting()
+		f.Path = p.Lasting()
 	}
 	if r, ok := sql.(*ast.ReturnStmt); ok {
 		switch r.ReturnVal.(type) {
@@ -468,7 +471,7 @@ func (p *planner) functionBody(f *catalog.Function, as *ast.DefElem, sql ast.Nod
 		l, _ = l.Items[0].(*ast.NodeList)
 	}
 	var texts []string
-	for _, s := range items(l) {
+	for _, s := range typing.Items(l) {
 		kept, err := parse.Keep(s)
 		if err != nil {
 			return err
@@ -480,8 +483,8 @@ func (p *planner) functionBody(f *catalog.Function, as *ast.DefElem, sql ast.Nod
 }
 
 // replaceable fails if a function must not take the place of another.
-func (p *planner) replaceable(old, f *catalog.Function) error {
-	hint := "Use DROP " + strings.ToUpper(old.Kind()) + " " + p.signature(old) + " first."
+func (p *Planner) replaceable(old, f *catalog.Function) error {
+	hint := "Use DROP " + strings.ToUpper(old.Kind()) + " " + p.Signature(old) + " first."
 	if (old.Aggregate == nil) != (f.Aggregate == nil) {
 		return pgerr.New(pgerr.WrongObjectType, "cannot change routine kind").WithDetail("%q is a %s.", old.Name, old.Kind())
 	}
@@ -507,17 +510,17 @@ func (p *planner) replaceable(old, f *catalog.Function) error {
 	return nil
 }
 
-// signature is a function's name with the types of its parameters, as messages have it.
-func (p *planner) signature(f *catalog.Function) string {
-	return p.nameIn(f.Schema, lex.QuoteName(f.Name)) + p.argumentTypes(f.InputTypes(), ",")
+// Signature is a function's name with the types of its parameters, as messages have it.
+func (p *Planner) Signature(f *catalog.Function) string {
+	return p.NameIn(f.Schema, lex.QuoteName(f.Name)) + p.argumentTypes(f.InputTypes(), ",")
 }
 
-func (p *planner) argumentTypes(list []types.OID, comma string) string {
+func (p *Planner) argumentTypes(list []types.OID, comma string) string {
 	names := make([]string, len(list))
 	for i, o := range list {
-		names[i] = p.st.TypeName(types.Type{OID: o, Mod: -1})
+		names[i] = p.State().TypeName(types.Type{OID: o, Mod: -1})
 	}
 	return "(" + strings.Join(names, comma) + ")"
 }
 
-func (p *planner) ownFunction(f *catalog.Function) error { return p.mustOwn(f.Owner, f.Kind(), f.Name) }
+func (p *Planner) ownFunction(f *catalog.Function) error { return p.MustOwn(f.Owner, f.Kind(), f.Name) }
