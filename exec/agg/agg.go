@@ -2,6 +2,7 @@ package agg
 
 import (
 	"encoding/binary"
+	"iter"
 	"strings"
 
 	"github.com/apache/arrow/go/v15/arrow"
@@ -132,6 +133,17 @@ func grown[T any](s []T, n int) []T {
 	out := kernel.Fresh[T](n, n+n/2+16)
 	copy(out, s)
 	return out
+}
+
+// stored yields the states that are not NULL, each with its group.
+func stored(groups []uint32, states *array.Binary) iter.Seq2[uint32, []byte] {
+	return func(yield func(uint32, []byte) bool) {
+		for i, g := range groups {
+			if !states.IsNull(i) && !yield(g, states.Value(i)) {
+				return
+			}
+		}
+	}
 }
 
 // binaryColumn builds a bytea column by a function that appends row i's value

@@ -44,11 +44,8 @@ func (a *approxDistinct) Update(groups []uint32, args []arrow.Array) error {
 }
 
 func (a *approxDistinct) MergeStates(groups []uint32, states *array.Binary) error {
-	for i, g := range groups {
-		if states.IsNull(i) {
-			continue
-		}
-		if !a.sketch(g).Merge(states.Value(i)) {
+	for g, state := range stored(groups, states) {
+		if !a.sketch(g).Merge(state) {
 			return badState()
 		}
 	}

@@ -57,11 +57,8 @@ func (b *bitStrings) Update(groups []uint32, args []arrow.Array) error {
 }
 
 func (b *bitStrings) MergeStates(groups []uint32, states *array.Binary) error {
-	for i, g := range groups {
-		if states.IsNull(i) {
-			continue
-		}
-		if err := b.put(g, string(states.Value(i))); err != nil {
+	for g, state := range stored(groups, states) {
+		if err := b.put(g, string(state)); err != nil {
 			return err
 		}
 	}

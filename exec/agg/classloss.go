@@ -186,11 +186,7 @@ func (c *classLoss) place(label arrow.Array, classes *array.List, i int) int32 {
 
 func (c *classLoss) MergeStates(groups []uint32, states *array.Binary) error {
 	var one exact.Losses
-	for i, g := range groups {
-		if states.IsNull(i) {
-			continue
-		}
-		b := states.Value(i)
+	for g, b := range stored(groups, states) {
 		if len(b) != exact.LossesBytes {
 			return badState()
 		}

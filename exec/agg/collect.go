@@ -161,11 +161,8 @@ func (c *collect) States(from, to int) (arrow.Array, error) {
 }
 
 func (c *collect) MergeStates(groups []uint32, states *array.Binary) error {
-	for i, g := range groups {
-		if states.IsNull(i) {
-			continue
-		}
-		for b := states.Value(i); len(b) > 0; {
+	for g, state := range stored(groups, states) {
+		for b := state; len(b) > 0; {
 			row, rest, err := c.layout.Cut(b)
 			if err != nil {
 				return err

@@ -32,11 +32,8 @@ func (c *count) Update(groups []uint32, args []arrow.Array) error {
 }
 
 func (c *count) MergeStates(groups []uint32, states *array.Binary) error {
-	for i, g := range groups {
-		if states.IsNull(i) {
-			continue
-		}
-		v, _, err := getU64(states.Value(i))
+	for g, state := range stored(groups, states) {
+		v, _, err := getU64(state)
 		if err != nil {
 			return err
 		}

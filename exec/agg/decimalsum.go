@@ -145,11 +145,8 @@ func (s *decimalSum) value(g int) (number.Decimal, error) {
 }
 
 func (s *decimalSum) MergeStates(groups []uint32, states *array.Binary) error {
-	for i, g := range groups {
-		if states.IsNull(i) {
-			continue
-		}
-		n, rest, err := getU64(states.Value(i))
+	for g, state := range stored(groups, states) {
+		n, rest, err := getU64(state)
 		if err != nil {
 			return err
 		}

@@ -83,11 +83,8 @@ func (e *fixedExtreme[T]) Update(groups []uint32, args []arrow.Array) error {
 }
 
 func (e *fixedExtreme[T]) MergeStates(groups []uint32, states *array.Binary) error {
-	for i, g := range groups {
-		if states.IsNull(i) {
-			continue
-		}
-		u, _, err := getU64(states.Value(i))
+	for g, state := range stored(groups, states) {
+		u, _, err := getU64(state)
 		if err != nil {
 			return err
 		}
@@ -186,11 +183,8 @@ func (e *anyExtreme) Update(groups []uint32, args []arrow.Array) error {
 }
 
 func (e *anyExtreme) MergeStates(groups []uint32, states *array.Binary) error {
-	for i, g := range groups {
-		if states.IsNull(i) {
-			continue
-		}
-		d, err := types.ParseBinary(e.t, states.Value(i))
+	for g, state := range stored(groups, states) {
+		d, err := types.ParseBinary(e.t, state)
 		if err != nil {
 			return err
 		}

@@ -47,11 +47,8 @@ func (e *numericExtreme) Update(groups []uint32, args []arrow.Array) error {
 }
 
 func (e *numericExtreme) MergeStates(groups []uint32, states *array.Binary) error {
-	for i, g := range groups {
-		if states.IsNull(i) {
-			continue
-		}
-		d, err := types.ParseBinary(types.Numeric, states.Value(i))
+	for g, state := range stored(groups, states) {
+		d, err := types.ParseBinary(types.Numeric, state)
 		if err != nil {
 			return err
 		}

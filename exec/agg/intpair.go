@@ -83,11 +83,7 @@ func (m *intMoments) words() [9]uint64 {
 }
 
 func (p *intPair) MergeStates(groups []uint32, states *array.Binary) error {
-	for i, g := range groups {
-		if states.IsNull(i) {
-			continue
-		}
-		b := states.Value(i)
+	for g, b := range stored(groups, states) {
 		var w [9]uint64
 		if len(b) != 8*len(w) {
 			return badState()

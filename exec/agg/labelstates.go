@@ -143,11 +143,7 @@ func (s *byLabel[S, P]) States(from, to int) (arrow.Array, error) {
 }
 
 func (s *byLabel[S, P]) MergeStates(groups []uint32, states *array.Binary) error {
-	for i, g := range groups {
-		if states.IsNull(i) {
-			continue
-		}
-		b := states.Value(i)
+	for g, b := range stored(groups, states) {
 		if len(b) == 0 || b[0] > 1 {
 			return badState()
 		}

@@ -71,11 +71,8 @@ func (l *logic) UpdateList(g uint32, rows []int32, n int, args []arrow.Array) er
 }
 
 func (l *logic) MergeStates(groups []uint32, states *array.Binary) error {
-	for i, g := range groups {
-		if states.IsNull(i) {
-			continue
-		}
-		if b := states.Value(i); len(b) == 1 && b[0] > 0 {
+	for g, state := range stored(groups, states) {
+		if b := state; len(b) == 1 && b[0] > 0 {
 			l.put(g, b[0] == 2)
 		}
 	}
@@ -130,11 +127,8 @@ func (b *bitwise) Update(groups []uint32, args []arrow.Array) error {
 }
 
 func (b *bitwise) MergeStates(groups []uint32, states *array.Binary) error {
-	for i, g := range groups {
-		if states.IsNull(i) {
-			continue
-		}
-		v, _, err := getU64(states.Value(i))
+	for g, state := range stored(groups, states) {
+		v, _, err := getU64(state)
 		if err != nil {
 			return err
 		}

@@ -91,11 +91,7 @@ func (e *errorSums) Update(groups []uint32, args []arrow.Array) error {
 
 func (e *errorSums) MergeStates(groups []uint32, states *array.Binary) error {
 	var one exact.Sum
-	for i, g := range groups {
-		if states.IsNull(i) {
-			continue
-		}
-		b := states.Value(i)
+	for g, b := range stored(groups, states) {
 		if len(b) != 4*exact.Bytes {
 			return badState()
 		}
@@ -240,11 +236,8 @@ func (c *confusion) States(from, to int) (arrow.Array, error) {
 }
 
 func (c *confusion) MergeStates(groups []uint32, states *array.Binary) error {
-	for i, g := range groups {
-		if states.IsNull(i) {
-			continue
-		}
-		for b := states.Value(i); len(b) > 0; {
+	for g, state := range stored(groups, states) {
+		for b := state; len(b) > 0; {
 			var cell [2]uint32
 			for k := range cell {
 				n, w := binary.Uvarint(b)

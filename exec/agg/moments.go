@@ -81,11 +81,7 @@ func (p *pair) Update(groups []uint32, args []arrow.Array) error {
 
 func (p *pair) MergeStates(groups []uint32, states *array.Binary) error {
 	var e exact.Sum
-	for i, g := range groups {
-		if states.IsNull(i) {
-			continue
-		}
-		b := states.Value(i)
+	for g, b := range stored(groups, states) {
 		if len(b) != 5*exact.Bytes {
 			return badState()
 		}
@@ -221,8 +217,8 @@ func (v *floatVariance) Update(groups []uint32, args []arrow.Array) error {
 }
 
 func (v *floatVariance) MergeStates(groups []uint32, states *array.Binary) error {
-	for i, g := range groups {
-		if !states.IsNull(i) && !v.s.MergeBytes(g, states.Value(i)) {
+	for g, b := range stored(groups, states) {
+		if !v.s.MergeBytes(g, b) {
 			return badState()
 		}
 	}

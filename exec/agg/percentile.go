@@ -193,11 +193,7 @@ func (s *percentile) appendFraction(dst []byte, g int) []byte {
 func (s *percentile) MergeStates(groups []uint32, states *array.Binary) error {
 	s.flush()
 	le := binary.LittleEndian
-	for i, g := range groups {
-		if states.IsNull(i) {
-			continue
-		}
-		b := states.Value(i)
+	for g, b := range stored(groups, states) {
 		if len(b) == 0 {
 			continue
 		}

@@ -64,11 +64,8 @@ func (e *errorTotals) States(from, to int) (arrow.Array, error) {
 
 func (e *errorTotals) MergeStates(groups []uint32, states *array.Binary) error {
 	var one metric.Regression
-	for i, g := range groups {
-		if states.IsNull(i) {
-			continue
-		}
-		if !one.Decode(states.Value(i)) {
+	for g, state := range stored(groups, states) {
+		if !one.Decode(state) {
 			return badState()
 		}
 		e.s[g].Merge(&one)

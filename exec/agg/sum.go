@@ -112,11 +112,7 @@ func (s *intSum) Update(groups []uint32, args []arrow.Array) error {
 }
 
 func (s *intSum) MergeStates(groups []uint32, states *array.Binary) error {
-	for i, g := range groups {
-		if states.IsNull(i) {
-			continue
-		}
-		b := states.Value(i)
+	for g, b := range stored(groups, states) {
 		if len(b) != intSumBytes {
 			return badState()
 		}
@@ -234,11 +230,8 @@ func (s *floatSum) Update(groups []uint32, args []arrow.Array) error {
 }
 
 func (s *floatSum) MergeStates(groups []uint32, states *array.Binary) error {
-	for i, g := range groups {
-		if states.IsNull(i) {
-			continue
-		}
-		if !s.s.MergeBytes(g, states.Value(i)) {
+	for g, state := range stored(groups, states) {
+		if !s.s.MergeBytes(g, state) {
 			return badState()
 		}
 	}
@@ -310,11 +303,7 @@ func (s *intervalSum) Update(groups []uint32, args []arrow.Array) error {
 
 func (s *intervalSum) MergeStates(groups []uint32, states *array.Binary) error {
 	le := binary.LittleEndian
-	for i, g := range groups {
-		if states.IsNull(i) {
-			continue
-		}
-		b := states.Value(i)
+	for g, b := range stored(groups, states) {
 		if len(b) != 24 {
 			return badState()
 		}

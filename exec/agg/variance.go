@@ -58,11 +58,8 @@ func (v *exactVariance) add(g uint32, n int64, x, xx number.Decimal) (err error)
 }
 
 func (v *exactVariance) MergeStates(groups []uint32, states *array.Binary) error {
-	for i, g := range groups {
-		if states.IsNull(i) {
-			continue
-		}
-		n, rest, err := getU64(states.Value(i))
+	for g, state := range stored(groups, states) {
+		n, rest, err := getU64(state)
 		if err != nil {
 			return err
 		}
@@ -223,11 +220,7 @@ func (v *intVariance) Update(groups []uint32, args []arrow.Array) error {
 
 func (v *intVariance) MergeStates(groups []uint32, states *array.Binary) error {
 	le := binary.LittleEndian
-	for i, g := range groups {
-		if states.IsNull(i) {
-			continue
-		}
-		b := states.Value(i)
+	for g, b := range stored(groups, states) {
 		if len(b) != intSumBytes+24 {
 			return badState()
 		}

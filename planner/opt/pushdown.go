@@ -47,29 +47,14 @@ func (p *pusher) push(n plan.Node, conds []expr.Expr) plan.Node {
 	case *plan.Filter:
 		return p.filter(n, conds)
 	case *plan.Scan:
-		down, up := split(conds, scannable)
-		if len(down) == 0 {
-			return rewrite.Filter(n, up)
-		}
 		c := *n
-		c.Filter = addNew(n.Filter, down)
-		return rewrite.Filter(&c, up)
+		return filterIn(n, &c, &c.Filter, conds)
 	case *plan.Virtual:
-		down, up := split(conds, scannable)
-		if len(down) == 0 {
-			return rewrite.Filter(n, up)
-		}
 		c := *n
-		c.Filter = addNew(n.Filter, down)
-		return rewrite.Filter(&c, up)
+		return filterIn(n, &c, &c.Filter, conds)
 	case *plan.Source:
-		down, up := split(conds, scannable)
-		if len(down) == 0 {
-			return rewrite.Filter(n, up)
-		}
 		c := *n
-		c.Filter = addNew(n.Filter, down)
-		return rewrite.Filter(&c, up)
+		return filterIn(n, &c, &c.Filter, conds)
 	case *plan.Project:
 		return p.project(n, conds)
 	case *plan.ProjectSet:
@@ -268,4 +253,14 @@ func unwrapTrue(conds []expr.Expr) []expr.Expr {
 		out[i] = c
 	}
 	return out
+}
+
+// filterIn moves what can be evaluated as n reads rows into its filter, which is that of its copy c.
+func filterIn(n, c plan.Node, filter *[]expr.Expr, conds []expr.Expr) plan.Node {
+	down, up := split(conds, scannable)
+	if len(down) == 0 {
+		return rewrite.Filter(n, up)
+	}
+	*filter = addNew(*filter, down)
+	return rewrite.Filter(c, up)
 }

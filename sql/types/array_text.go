@@ -197,11 +197,16 @@ func quoteArrayElem(dst []byte, from int) []byte {
 	if !need {
 		return dst
 	}
-	raw := string(word)
+	return quoted(dst, from, func(byte) byte { return '\\' })
+}
+
+// quoted puts dst[from:] in quotes, with what of returns before each quote and backslash.
+func quoted(dst []byte, from int, of func(c byte) byte) []byte {
+	raw := string(dst[from:])
 	dst = append(dst[:from], '"')
 	for i := range len(raw) {
-		if raw[i] == '"' || raw[i] == '\\' {
-			dst = append(dst, '\\')
+		if c := raw[i]; c == '"' || c == '\\' {
+			dst = append(dst, of(c))
 		}
 		dst = append(dst, raw[i])
 	}

@@ -143,13 +143,5 @@ func quoteRowField(dst []byte, from int) []byte {
 	if !need {
 		return dst
 	}
-	raw := string(word)
-	dst = append(dst[:from], '"')
-	for i := range len(raw) {
-		if raw[i] == '"' || raw[i] == '\\' {
-			dst = append(dst, raw[i])
-		}
-		dst = append(dst, raw[i])
-	}
-	return append(dst, '"')
+	return quoted(dst, from, func(c byte) byte { return c })
 }

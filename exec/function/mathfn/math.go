@@ -220,33 +220,28 @@ func cosd(x float64) float64 {
 }
 
 func tand(x float64) float64 {
-	x = math.Mod(x, 360)
-	s := 1.0
-	if x < 0 {
-		x, s = -x, -s
-	}
-	if x > 180 {
-		x, s = 360-x, -s
-	}
-	if x > 90 {
-		x, s = 180-x, -s
-	}
+	x, s := tangent(x)
 	return s * (sinQ(x) / cosQ(x)) / (sinQ(45) / cosQ(45))
 }
 
 func cotd(x float64) float64 {
-	x = math.Mod(x, 360)
-	s := 1.0
+	x, s := tangent(x)
+	return s * (cosQ(x) / sinQ(x)) / (cosQ(45) / sinQ(45))
+}
+
+// tangent returns an angle of the first quadrant, and the sign for the tangent of x to be its.
+func tangent(x float64) (angle, sign float64) {
+	x, sign = math.Mod(x, 360), 1
 	if x < 0 {
-		x, s = -x, -s
+		x, sign = -x, -sign
 	}
 	if x > 180 {
-		x, s = 360-x, -s
+		x, sign = 360-x, -sign
 	}
 	if x > 90 {
-		x, s = 180-x, -s
+		x, sign = 180-x, -sign
 	}
-	return s * (cosQ(x) / sinQ(x)) / (cosQ(45) / sinQ(45))
+	return x, sign
 }
 
 func asinQ(x float64) float64 {

@@ -53,7 +53,12 @@ var (
 )
 
 func format(has func(*interchange.Format) bool) *family.Option {
-	return &family.Option{Names: []string{"format"}, Type: "text", Doc: "The format of the file.", Read: family.Word(names(has)...)}
+	return &family.Option{Names: []string{"format"}, Type: "text", Doc: "The format of the file.", Read: func(v family.Value) (any, error) {
+		if v.Word() == "pmml" {
+			return nil, pgerr.Unsupported("the format pmml is not supported").At(v.Pos).WithHint("The formats are %s.", strings.Join(names(has), ", "))
+		}
+		return family.Word(names(has)...)(v)
+	}}
 }
 
 func name(v family.Value) (any, error) {

@@ -53,6 +53,9 @@ func read(b []byte, o *interchange.Options) (*interchange.File, error) {
 	if err := i.outputs(); err != nil {
 		return nil, err
 	}
+	if f, err := i.lowered(); f != nil || err != nil {
+		return f, err
+	}
 	return i.file()
 }
 
