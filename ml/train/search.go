@@ -3,6 +3,7 @@ package train
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -48,6 +49,12 @@ type group struct {
 	fold  int                // of the blocks
 	draws []*holdout.Holdout // what is held out, by fold
 }
+
+// readError is an error of a reading of the query, which is the search's whatever it is.
+type readError struct{ error }
+
+// Unwrap returns the error.
+func (e readError) Unwrap() error { return e.error }
 
 // mostGroups is how many encodings workers hold at a time, besides the first.
 const mostGroups = 3
@@ -163,7 +170,10 @@ func (s *searcher) run(ctx context.Context, batch []search.Trial) error {
 				if err == nil {
 					err = s.train(ctx, g, t, fold, b, pathOf(b, batch, fold))
 				}
+				var read readError
 				switch {
+				case errors.As(err, &read):
+					return read.error
 				case err == nil:
 					t.settle(b.Rung, b.Share)
 				case ofTrial(err):
@@ -251,7 +261,7 @@ func (s *searcher) group(ctx context.Context, job *Job, key string) (*group, err
 	}
 	opened, err := s.in.Open(ctx, job)
 	if err != nil {
-		return nil, pgerr.Wrap(pgerr.CodeOf(err), err, "a search could not read its rows again")
+		return nil, readError{err}
 	}
 	g := &group{Group: opened, key: key}
 	s.groups = append(s.groups, g)
@@ -345,12 +355,15 @@ func (s *searcher) train(ctx context.Context, g *group, t *trial, fold int, b st
 	if err := s.leaves(r.driver, path); err != nil {
 		return err
 	}
-	p, metrics, err := r.measure(ctx)
-	if err != nil {
-		return err
-	}
 	st := r.driver.State()
 	st.Done = st.Done || prefix
+	var p family.Predictor
+	metrics := st.Metrics
+	if st.Done || measuredTarget(t.job.Plan) != family.NoTarget { // others have their model and metrics at the end only
+		if p, metrics, err = r.measure(ctx); err != nil {
+			return err
+		}
+	}
 	if s.aim == nil {
 		s.aim = defaultAim(t.job, len(r.learns.Aim(0).Keys), metrics, s.spec.config.Algorithm == search.Halving)
 	}
@@ -450,6 +463,9 @@ func (s *searcher) last(ctx context.Context) error {
 	}
 	folds := s.job.Folds()
 	g, err := s.encoded(ctx, best.job, string(best.job.Encoding()), folds)
+	if read, ok := err.(readError); ok {
+		err = read.error
+	}
 	if err != nil {
 		return err
 	}

@@ -262,6 +262,47 @@ func TestPathOfPenalties(t *testing.T) {
 	}
 }
 
+// TestHalvingByLoss: families that measure themselves, at their end, are halved by their loss.
+func TestHalvingByLoss(t *testing.T) {
+	tb := &table{cols: []record.Column{{Name: "x", Type: types.Float8}, {Name: "z", Type: types.Float8}, {Name: "y", Type: types.Float8}, {Name: "e", Type: types.Bool}}}
+	for i := range 600 {
+		x, z := float64(i*37%101)/50-1, float64(i*53%97)/50-1
+		tb.rows = append(tb.rows, []any{x, z, 1 + math.Exp(x)*float64(1+i*29%89)/30, i%3 > 0})
+	}
+	for _, args := range [][]any{
+		{"time_to_event", "event", "e", "l2_reg", logFrom(1e-3, 1.0), "max_iterations", int64(9), "hidden_units", int64(4)},
+		{"time_to_event", "event", "e", "l2_reg", logFrom(1e-3, 1.0), "max_iterations", int64(9)},
+		{"kmeans", "n_clusters", from(int64(2), int64(9)), "max_iterations", int64(9)},
+	} {
+		var want string
+		for workers := range 3 {
+			res, _, err := searchTable(t, searchJob(t, args[0].(string), tb, append(args[1:], "num_trials", int64(6), "hparam_tuning_algorithm", "halving")...), tb, setup{workers: workers + 1, threads: 1, shuffle: uint64(workers)}, Input{})
+			if err != nil {
+				t.Fatal(args, err)
+			}
+			if res.Objective != "loss" || !slices.ContainsFunc(res.Trials, func(x Trial) bool { return x.Rung > 0 }) {
+				t.Errorf("%v: by %s: %+v", args, res.Objective, res.Trials)
+			}
+			if got := told(res); want == "" {
+				want = got
+			} else if got != want {
+				t.Errorf("%v on %d workers:\n%s\nnot\n%s", args, workers+1, got, want)
+			}
+		}
+	}
+}
+
+// TestReadingFails: an error of the query when it is read again is the statement's, not a trial's.
+func TestReadingFails(t *testing.T) {
+	tb := mixed(300, 2, 3)
+	job := searchJob(t, "logistic_regression", tb, "standardize", of(true, false), "hparam_tuning_algorithm", "grid")
+	zero := pgerr.New(pgerr.DivisionByZero, "division by zero")
+	_, err := trainTable(t, job, tb, setup{workers: 1, threads: 1}, Input{Open: func(context.Context, *Job) (*Group, error) { return nil, zero }})
+	if err != error(zero) {
+		t.Errorf("a search whose second reading fails gives %v", err)
+	}
+}
+
 // TestPrefixesAreOneTraining: trials that differ in their number of trees alone cost what the longest
 // costs.
 func TestPrefixesAreOneTraining(t *testing.T) {
