@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tributarydb/tributary/ml/cox"
 	"github.com/tributarydb/tributary/ml/decomp"
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/kmeans"
@@ -20,6 +21,7 @@ var All = slices.Concat(
 	kmeans.Families(),
 	decomp.Families(),
 	net.Families(),
+	cox.Families(),
 )
 
 // planned lists algorithm names of other systems that are not supported.
