@@ -117,6 +117,7 @@ func init() {
 		"ml.centroids":                modelRows,
 		"ml.components":               modelRows,
 		"ml.explained_variance_ratio": modelRows,
+		"ml.baseline":                 modelRows,
 		"ml.trees":                    modelRows,
 		"ml.algorithms":               modelRows,
 		"ml.options":                  modelRows,

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tributarydb/tributary/ml/cox"
 	"github.com/tributarydb/tributary/ml/decomp"
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/imported"
@@ -21,6 +22,7 @@ var All = slices.Concat(
 	kmeans.Families(),
 	decomp.Families(),
 	net.Families(),
+	cox.Families(),
 )
 
 // Decoder returns the family that decodes the models of an algorithm: one of All, or that of the models

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/tributarydb/tributary/ml/canon"
+	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/gram"
 	"github.com/tributarydb/tributary/ml/optim"
 	"github.com/tributarydb/tributary/sql/types"
@@ -90,64 +91,7 @@ func (in *inference) encode(e *canon.E) {
 
 func decodeInference(d *canon.D) inference { return inference{d.F64s(), d.F64(), d.F64()} }
 
-// columns returns std_error, statistic and p_value of a weight.
+// columns returns what ml.weights has of a weight beside itself.
 func (in *inference) columns(weight, stdError float64) []types.Datum {
-	if !(stdError > 0) {
-		return []types.Datum{nil, nil, nil}
-	}
-	t := weight / stdError
-	return []types.Datum{stdError, t, pValue(t, in.df)}
-}
-
-// pValue returns the two-sided p-value of a statistic: by Student's distribution, or by
-// the normal one where df is 0. It is computed when shown and not stored, since package
-// math need not return the same bits on every machine.
-func pValue(t, df float64) float64 {
-	if df == 0 {
-		return math.Erfc(math.Abs(t) / math.Sqrt2)
-	}
-	return betaShare(df/2, 0.5, df/(df+t*t))
-}
-
-// betaShare is the regularised incomplete beta function, by its continued fraction
-// (Abramowitz and Stegun 26.5.8), evaluated by Lentz's method.
-func betaShare(a, b, x float64) float64 {
-	if !(x > 0) {
-		return 0
-	}
-	if x >= 1 {
-		return 1
-	}
-	if x > (a+1)/(a+b+2) {
-		return 1 - betaShare(b, a, 1-x)
-	}
-	ab, _ := math.Lgamma(a + b)
-	la, _ := math.Lgamma(a)
-	lb, _ := math.Lgamma(b)
-	front := math.Exp(ab-la-lb+a*math.Log(x)+b*math.Log1p(-x)) / a
-	const tiny = 1e-300
-	f, c, d := 1.0, 1.0, 0.0
-	for k := range 1000 {
-		m := float64(k / 2)
-		num := 1.0
-		switch {
-		case k == 0:
-		case k%2 == 0:
-			num = m * (b - m) * x / ((a + 2*m - 1) * (a + 2*m))
-		default:
-			num = -(a + m) * (a + b + m) * x / ((a + 2*m) * (a + 2*m + 1))
-		}
-		if d = 1 + num*d; math.Abs(d) < tiny {
-			d = tiny
-		}
-		d = 1 / d
-		if c = 1 + num/c; math.Abs(c) < tiny {
-			c = tiny
-		}
-		f *= c * d
-		if math.Abs(c*d-1) < 1e-16 {
-			break
-		}
-	}
-	return front * (f - 1)
+	return family.Inference(weight, stdError, in.df)
 }

@@ -31,7 +31,7 @@ const (
 
 // Info implements family.Family.
 func (survival) Info() family.Info {
-	return family.Info{Name: "time_to_event", Synonyms: []string{"survival", "cox_regression", "coxph"}, Task: family.TimeToEvent,
+	return family.Info{Name: "time_to_event", Synonyms: []string{"survival"}, Task: family.TimeToEvent,
 		Doc: "Survival analysis: how soon an event happens, learnt from rows of which some were observed only for a time without the event. The target is the duration."}
 }
 

@@ -4,6 +4,7 @@ import (
 	"math"
 	"strconv"
 
+	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -18,7 +19,7 @@ func (p *survivalPredictor) Describe(relation string) ([][]types.Datum, bool) {
 	}
 	var out [][]types.Datum
 	add := func(class types.Datum, name string, w float64) {
-		out = append(out, []types.Datum{class, name, w, nil, nil, nil})
+		out = append(out, append([]types.Datum{class, name, w}, family.Inference(w, 0, 0)...))
 	}
 	last := len(p.net.layers) - 1
 	outputs := p.net.layers[last].out().width

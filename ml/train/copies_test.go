@@ -39,6 +39,7 @@ var copiesOf = map[string]struct {
 	"mlp":                    {"y", []any{"hidden_units", int64(6), "epochs", int64(5), "batch_size", int64(1e6)}, 1e-3},
 	"autoencoder":            {"", []any{"hidden_units", int64(2), "epochs", int64(5), "batch_size", int64(1e6)}, 1e-3},
 	"time_to_event":          {"pos", []any{"ties", "breslow"}, 1e-3},
+	"cox_regression":         {"pos", []any{"ties", "breslow"}, 1e-9},
 }
 
 // TestWeightIsCopies: a row of weight 2 counts like two copies, for every family but those of

@@ -25,7 +25,7 @@ func TestManualOptions(t *testing.T) {
 		{"components", []string{"pca", "svd"}},
 		{"networks", []string{"mlp", "autoencoder"}},
 		{"sequences", []string{"lstm", "lstm_autoencoder"}},
-		{"survival", []string{"time_to_event"}},
+		{"survival", []string{"time_to_event", "cox_regression"}},
 	} {
 		manual.Part(t, "docs/reference/"+page.name+".md", "options", families.Markdown(page.algorithms...))
 		left = slices.DeleteFunc(left, func(n string) bool { return slices.Contains(page.algorithms, n) })

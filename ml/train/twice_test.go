@@ -53,6 +53,8 @@ func TestTwiceIsWeightTwo(t *testing.T) {
 		{"linear_svm", "a b", "c", 1e-9, []any{"l2_reg", 1e-3}},
 		{"gradient_boosted_trees", "a b k", "c", 0, []any{"n_estimators", int64(5), "max_depth", int64(4)}},
 		{"gradient_boosted_trees", "a b k", "y", 0, []any{"n_estimators", int64(5), "max_depth", int64(4)}},
+		{"gradient_boosted_trees", "a b k", "n", 0, []any{"objective", "poisson", "offset", "a", "n_estimators", int64(5), "max_depth", int64(4)}},
+		{"gradient_boosted_trees", "a b k", "y", 0, []any{"objective", "absolute_error", "n_estimators", int64(5), "max_depth", int64(4)}},
 		{"random_forest", "a b k", "c", 0, []any{"n_estimators", int64(3), "max_depth", int64(5)}},
 		{"kmeans", "a b", "", 1e-9, []any{"n_clusters", int64(3)}},
 		{"pca", "a b k", "", 1e-9, []any{"n_components", int64(2)}},
@@ -64,6 +66,9 @@ func TestTwiceIsWeightTwo(t *testing.T) {
 		{"time_to_event", "a b died", "days", 1e-4, []any{"event", "died", "ties", "breslow", "tolerance", 1e-9}},
 		{"time_to_event", "a b died", "days", 1e-4, []any{"event", "died", "method", "hazard", "l2_reg", 0.01, "tolerance", 1e-9}},
 	}
+	list = append(list,
+		training{"cox_regression", "a b died", "days", 1e-9, []any{"event", "died", "ties", "breslow"}},
+		training{"cox_regression", "a b k died", "days", 1e-9, []any{"event", "died", "ties", "breslow", "strata", "k"}})
 	for _, f := range families.All {
 		if !slices.ContainsFunc(list, func(c training) bool { return c.family == f.Info().Name }) {
 			t.Errorf("say how %s is trained here", f.Info().Name)
