@@ -3,6 +3,7 @@ package train
 import (
 	"context"
 	"crypto/sha256"
+	"strings"
 
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/mem"
@@ -71,7 +72,7 @@ func (t *GroupTrainer) End(ctx context.Context) ([]byte, error) {
 // ofGroup reports whether an error is of a group's rows, and says nothing of other groups.
 func ofGroup(err error) bool {
 	code := pgerr.CodeOf(err)
-	return code[:2] == "22" || code == pgerr.FeatureNotSupported
+	return strings.HasPrefix(string(code), "22") || code == pgerr.FeatureNotSupported
 }
 
 func (t *GroupTrainer) train(ctx context.Context) (*groups.Group, error) {
