@@ -26,6 +26,7 @@ func Scalar(f *fn.Func) (function.Impl, error) {
 			}
 			*c.Memo = r
 		}
+		defer caught(f.User, &err)
 		done := false
 		defer func() { // out of memory: the thread is in the middle of a call
 			if !done {
