@@ -203,7 +203,7 @@ func printed(v starlark.Value, depth int) int {
 		}
 		switch v := v.(type) {
 		case starlark.String:
-			n += 2 + 4*len(v)
+			n += 2 + 6*len(v)
 		case starlark.Bytes:
 			n += 3 + 4*len(v)
 		case starlark.Int:

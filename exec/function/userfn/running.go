@@ -20,13 +20,15 @@ type running struct {
 	fn     starlark.Value
 	ctx    context.Context
 	meter  *vector.Meter
+	own    int // charged while there is no meter
 	limit  uint64
 	over   uint64 // the step at which a call has taken too many
 }
 
 // start makes a thread and runs the definitions.
-func (p *program) start(f *catalog.Function) (*running, error) {
-	r := &running{program: p, f: f, ctx: context.Background(), limit: MaxSteps}
+func (p *program) start(f *catalog.Function) (r *running, err error) {
+	defer caught(f, &err)
+	r = &running{program: p, f: f, ctx: context.Background(), limit: MaxSteps}
 	for _, c := range f.Config {
 		if n, err := strconv.ParseUint(c.Value, 10, 62); c.Name == StepsSetting && err == nil {
 			r.limit = n
@@ -59,7 +61,7 @@ func (p *program) start(f *catalog.Function) (*running, error) {
 
 // begin starts the count of a call's steps.
 func (r *running) begin() {
-	r.over = r.thread.Steps + r.limit
+	r.own, r.over = 0, r.thread.Steps+r.limit
 	r.thread.SetMaxExecutionSteps(r.thread.Steps + min(r.limit, chunk))
 }
 
@@ -80,6 +82,27 @@ func (r *running) call(args starlark.Tuple) (starlark.Value, error) {
 func (r *running) charge(n int) {
 	if r.meter != nil {
 		r.meter.Scratch(n)
+		return
+	}
+	if r.own += n; r.own > ownLimit || n > ownLimit {
+		panic(tooMuch{})
+	}
+}
+
+// ownLimit is what the definitions of a source may take, and a call that no statement pays for.
+const ownLimit = 16 << 20
+
+// tooMuch unwinds a program that asked for more than ownLimit.
+type tooMuch struct{}
+
+// caught makes a panic of tooMuch an error; others go on.
+func caught(f *catalog.Function, err *error) {
+	switch x := recover().(type) {
+	case nil:
+	case tooMuch:
+		*err = pgerr.New(pgerr.OutOfMemory, "Starlark function %s takes too much memory", f.Name)
+	default:
+		panic(x)
 	}
 }
 

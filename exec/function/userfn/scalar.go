@@ -26,6 +26,7 @@ func Scalar(f *fn.Func) (function.Impl, error) {
 			}
 			*c.Memo = r
 		}
+		defer caught(f.User, &err)
 		done := false
 		defer func() { // out of memory: the thread is in the middle of a call
 			if !done {
@@ -68,6 +69,7 @@ func (r *running) byRow(c *function.Call, args []*vector.Vec) (*vector.Vec, erro
 func results(c *function.Call, get func(i int) (starlark.Value, error)) (*vector.Vec, error) {
 	env := c.Env.TypesEnv()
 	other := func(v starlark.Value) (types.Datum, error) {
+		c.Meter().Scratch(printed(v, 0))
 		d, err := toDatum(c.Ret, v, env, 0)
 		if err == nil && d == nil {
 			err = function.ErrNull
@@ -165,9 +167,14 @@ func reader(c *function.Call, v *vector.Vec, t types.Type, env *types.Env) func(
 			return starlark.None, nil
 		}
 		c.Boxed(v, i)
-		return toValue(t, v.Datum(t, i), env)
+		d := v.Datum(t, i)
+		c.Meter().Scratch(boxed * int(types.DatumBytes(d)))
+		return toValue(t, d, env)
 	}
 }
+
+// boxed is how many bytes a byte of a value may take as a function sees it: in JSON a digit of a list.
+const boxed = 16
 
 // byBatch calls the function once for all rows.
 func (r *running) byBatch(c *function.Call, args []*vector.Vec) (*vector.Vec, error) {
@@ -291,6 +298,7 @@ func Set(f *fn.Func) (function.SetMaker, error) {
 		env := c.Env.TypesEnv()
 		in := make(starlark.Tuple, len(args))
 		for i, d := range args {
+			c.Meter.Scratch(boxed * int(types.DatumBytes(d)))
 			v, err := toValue(c.Types[i], d, env)
 			if err != nil {
 				return nil, err
@@ -329,6 +337,7 @@ func rowsOf(c *function.SetCall, v starlark.Value, env *types.Env) ([]types.Datu
 	c.Meter.Scratch(max(0, starlark.Len(v)) * valueBytes)
 	var rows []types.Datum
 	for x := range starlark.Elements(it) {
+		c.Meter.Scratch(printed(x, 0))
 		if len(cols) == 1 && c.Call.Fn.Rec == nil {
 			d, err := toDatum(cols[0].Type, x, env, 0)
 			if err != nil {
