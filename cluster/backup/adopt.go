@@ -307,7 +307,12 @@ func (a *Adoption) file(old *catalog.Segment) *catalog.Segment {
 
 // rows plans to take in a table's rows.
 func (a *Adoption) rows(old, rel *catalog.Relation) {
-	for p, segs := range a.Old.Manifest(old.OID).Partitions {
+	m := a.Old.Manifest(old.OID)
+	if m == nil {
+		a.fail(pgerr.New(pgerr.DataCorrupted, "the backup has no rows of table %q", old.Name))
+		return
+	}
+	for p, segs := range m.Partitions {
 		var list []*catalog.Segment
 		for _, g := range segs {
 			now := a.file(g)
