@@ -78,7 +78,6 @@ var knotted = map[string]exception{
 	"exec/regex":           {6, "the matchers are chosen where the program is compiled"},
 	"exec/source":          {25, "formats and the reader that chooses them; Parquet's is to be a package of its own"},
 	"exec/vector":          {5, "vectors contain vectors: recursion"},
-	"ml/linear":            {15, "the passes and the drivers that ask for them"},
 	"planner/bind":         {8, "statements contain queries: recursion"},
 	"planner/bind/query":   {10, "queries contain queries: recursion"},
 	"planner/bind/scope":   {15, "names, relations and windows ask each other; they are to be types"},

@@ -326,9 +326,9 @@ func (p *explainedLinear) Describe(relation string) ([][]types.Datum, bool) {
 					w /= s.Scale
 					base -= float64(w * s.Center)
 				}
-				out = append(out, []types.Datum{class, s.Name, w, nil, nil, nil})
+				out = append(out, []types.Datum{class, s.Name, w, nil, nil, nil, nil, nil})
 			}
-			out = append(out, []types.Datum{class, "(intercept)", base, nil, nil, nil})
+			out = append(out, []types.Datum{class, "(intercept)", base, nil, nil, nil, nil, nil})
 		}
 		return out, true
 	case "feature_importance":

@@ -102,7 +102,7 @@ func (g *glm) NewDriver(s *family.Setup, n *family.Node) (family.Driver, error) 
 			return nil, pgerr.New(pgerr.ProgramLimitExceeded, "p-values of at most %d parameters are supported, not %d", newtonParams, p.per)
 		}
 	}
-	if d.few() {
+	if few(d) {
 		d.primal, d.how = d.how, byRows
 	}
 	return d, d.kept.Set(d.bytes())

@@ -85,7 +85,7 @@ func newEvaluator(t *testing.T, g *glm, d *familytest.Data, narrow bool, options
 	if err := e.drv.bounded(p.bounds); err != nil {
 		t.Fatal(err)
 	}
-	e.drv.columns = e.drv.uncentred()
+	e.drv.columns = uncentred(e.drv)
 	return e
 }
 

@@ -116,11 +116,11 @@ func (d *driver) solve(p *partial) error {
 	st.TrainLoss = float64(loss * d.g.scale)
 	if d.root.l1 == 0 && (!exact || loss < float64(rough*q.yy)) {
 		// Continue with Newton's method: its gradients are computed from the rows' residuals.
-		d.how, d.columns = newton, d.uncentred()
+		d.how, d.columns = newton, uncentred(d)
 		st.Iteration, st.Converged, st.Stopped = 0, false, ""
 		return d.begin(theta)
 	}
-	d.columns = d.uncentred()
+	d.columns = uncentred(d)
 	d.theta = theta
 	if d.s.Held > 0 {
 		d.phase = toHeld
@@ -130,7 +130,7 @@ func (d *driver) solve(p *partial) error {
 }
 
 // uncentred returns the factors of the columns without centring.
-func (d *driver) uncentred() gram.Columns {
+func uncentred(d *driver) gram.Columns {
 	c := gram.Columns{Shift: make([]float64, d.root.per-1), Unit: d.columns.Unit}
 	for _, b := range d.bound {
 		c.Scale = append(c.Scale, gram.Half(b))
@@ -143,7 +143,7 @@ func (d *driver) uncentred() gram.Columns {
 
 // few reports whether the rows are so few. Rows of a weight above 0 are no more than their weight where
 // weights are copies.
-func (d *driver) few() bool {
+func few(d *driver) bool {
 	p, rows := d.root.problem, d.s.Counted
 	return d.g.direct && d.root.l1 == 0 && !d.errors && d.s.Options.Text("optimizer", "auto") == "auto" &&
 		d.s.Weight < float64(p.per-1) && rows > 0 && rows <= mostRows && rows*int64(p.per+p.width()) <= mostValues

@@ -64,7 +64,7 @@ func (r *runner) validate(ctx context.Context) (*Result, error) {
 			return res, nil
 		}
 		if res.Held == 0 {
-			return nil, r.errEmptyFold()
+			return nil, errEmptyFold(r.job)
 		}
 		done = append(done, Fold{res.Rows, res.Held, res.Iterations, r.in.Now().Sub(since).Seconds(), res.Metrics})
 		if err := r.saveHead(ctx, 0, foldsHead(fold+1, done)); err != nil {
@@ -82,8 +82,8 @@ func (r *runner) mayDivide() error {
 	return nil
 }
 
-func (r *runner) errEmptyFold() error {
-	return pgerr.New(pgerr.InvalidParameterValue, "a fold of the cross-validation has no rows").At(r.job.Options.Pos("cross_validation")).
+func errEmptyFold(j *Job) error {
+	return pgerr.New(pgerr.InvalidParameterValue, "a fold of the cross-validation has no rows").At(j.Options.Pos("cross_validation")).
 		WithHint("Ask for fewer folds.")
 }
 

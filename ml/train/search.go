@@ -235,7 +235,7 @@ func (s *searcher) encoded(ctx context.Context, job *Job, key string, fold int) 
 		return nil, err
 	}
 	if fold < folds && r.Held == 0 {
-		return nil, s.errEmptyFold()
+		return nil, errEmptyFold(s.job)
 	}
 	g.rows, g.fold = r, fold
 	return g, nil

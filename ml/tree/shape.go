@@ -4,12 +4,19 @@ import (
 	"math"
 
 	"github.com/tributarydb/tributary/ml/shape"
+	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
 // Shape implements family.Described.
 func (m *model) Shape() (shape.Shape, error) {
 	s := &shape.Trees{Outputs: m.outputs, Width: m.width(), Base: make([]float64, m.outputs), Mean: m.forest}
 	switch {
+	case m.taus != nil:
+		return nil, pgerr.Unsupported("trees of several quantiles can be written in the format json only")
+	case m.offset > 0:
+		return nil, pgerr.Unsupported("trees with an offset can be written in the format json only")
+	case m.log:
+		s.Link = shape.Exp
 	case m.classes == 0:
 	case m.forest:
 		s.Link = shape.Share
