@@ -89,12 +89,9 @@ func (s *ranked) Rows(state []byte) ([]arrow.Array, int, error) {
 
 // Sorted implements Sortable.
 func (s *ranked) Sorted(int64) *Sorted {
-	var f interface {
-		outcome
-		add(label []byte, score int64)
-	} = &areaFold{}
+	f := newAreaFold()
 	if s.precision {
-		f = &precisionFold{}
+		f = newPrecisionFold()
 	}
 	return &Sorted{outcome: f, add: func(cols []arrow.Array, i int) error {
 		f.add(types.DatumAt(types.Bytea, cols[0], i).([]byte), cols[1].(*array.Int64).Value(i))
@@ -102,27 +99,31 @@ func (s *ranked) Sorted(int64) *Sorted {
 	}}
 }
 
-// areaFold is an area of scores that come in order: of each label it counts the rows, and the
-// pairs in which the label's score is the greater one.
-type areaFold struct {
+// scoresFold takes the scores of two labels in order, and has those that tie counted together.
+type scoresFold struct {
 	sides [2]foldSide
 	score int64 // of the rows that tie
 	over  bool
+	// ended counts the rows that tie, among rows and into what the fold is of, and clears tie.
+	ended func(a, b *foldSide)
+	// of is the result by the greater label's side.
+	of func(greater *foldSide, rows [2]int) float64
 }
 
 type foldSide struct {
 	label     string
 	any       bool
-	rows, tie int // in all, and of the score of now
-	pairs     pairs.Counter
+	rows, tie int           // in all, and of the score of now
+	pairs     pairs.Counter // of an area: those in which the label's score is the greater one, twice
+	sum       float64       // of an average precision: of the rows' precisions
 }
 
-func (f *areaFold) add(label []byte, score int64) {
+func (f *scoresFold) add(label []byte, score int64) {
 	if f.over {
 		return
 	}
 	if score != f.score {
-		f.countTies()
+		f.ended(&f.sides[0], &f.sides[1])
 		f.score = score
 	}
 	for i := range f.sides {
@@ -138,29 +139,35 @@ func (f *areaFold) add(label []byte, score int64) {
 	f.over = true
 }
 
-// countTies counts the pairs of the rows that tie.
-func (f *areaFold) countTies() {
+func (f *scoresFold) result() (types.Datum, error) {
 	a, b := &f.sides[0], &f.sides[1]
-	for _, p := range [2][2]*foldSide{{a, b}, {b, a}} {
-		p[0].pairs.Add(2*p[0].tie, p[1].rows)
-		p[0].pairs.Add(p[0].tie, p[1].tie)
-	}
-	a.rows, a.tie = a.rows+a.tie, 0
-	b.rows, b.tie = b.rows+b.tie, 0
-}
-
-func (f *areaFold) result() (types.Datum, error) {
-	f.countTies()
-	a, b := &f.sides[0], &f.sides[1]
+	f.ended(a, b)
 	if f.over || !b.any {
 		return nil, nil
 	}
+	rows := [2]int{a.rows, b.rows}
 	if b.label > a.label {
 		a = b
 	}
-	return a.pairs.Float() / (2 * (float64(f.sides[0].rows) * float64(f.sides[1].rows))), nil
+	return f.of(a, rows), nil
 }
 
-func (f *areaFold) held() int64 { return 0 }
+func (f *scoresFold) held() int64 { return 0 }
+
+// newAreaFold is of an area of scores that come in ascending order.
+func newAreaFold() *scoresFold {
+	return &scoresFold{
+		ended: func(a, b *foldSide) {
+			for _, p := range [2][2]*foldSide{{a, b}, {b, a}} {
+				p[0].pairs.Add(2*p[0].tie, p[1].rows)
+				p[0].pairs.Add(p[0].tie, p[1].tie)
+			}
+			a.rows, a.tie = a.rows+a.tie, 0
+			b.rows, b.tie = b.rows+b.tie, 0
+		},
+		of: func(greater *foldSide, rows [2]int) float64 {
+			return greater.pairs.Float() / (2 * (float64(rows[0]) * float64(rows[1])))
+		}}
+}
 
 var _ Sortable = (*ranked)(nil)
