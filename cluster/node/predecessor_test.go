@@ -65,7 +65,7 @@ func TestPredecessor(t *testing.T) {
 				}
 			}
 			if strings.Contains(log.String(), "starts anew") {
-				t.Error("a training did not continue from its checkpoint")
+				t.Error("a training did not continue from its checkpoint:", log.String())
 			}
 		})
 	}

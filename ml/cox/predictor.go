@@ -10,6 +10,7 @@ import (
 	"github.com/tributarydb/tributary/ml/canon"
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/feature"
+	"github.com/tributarydb/tributary/ml/shape"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -74,6 +75,17 @@ func (p *predictor) Score(b *block.Block) *family.Scores {
 		s.Value[i] = p.score(b, i, p.theta)
 	}
 	return s
+}
+
+// Shape implements family.Described.
+func (p *predictor) Shape() (shape.Shape, error) {
+	w := slices.Clone(p.theta)
+	for j := range w {
+		if p.silent[j] {
+			w[j] = 0
+		}
+	}
+	return &shape.Linear{Outputs: 1, Weights: w, Intercepts: make([]float64, 1)}, nil
 }
 
 // mostCurve is the most points of a curve.
@@ -154,5 +166,6 @@ func (p *predictor) stratumName(key float64, slots []feature.Slot) types.Datum {
 var (
 	_ family.Predictor = (*predictor)(nil)
 	_ family.Describer = (*predictor)(nil)
+	_ family.Described = (*predictor)(nil)
 	_ family.Survivor  = (*predictor)(nil)
 )

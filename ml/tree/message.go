@@ -109,7 +109,14 @@ func decodeSet(d *canon.D) (s set) {
 func (b *body) Encode(e *canon.E) { canon.Put(e, b) }
 
 func init() {
-	canon.Own(func(e *canon.E, g *ground) { g.encode(e) }, decodeGround)
+	canon.Own(func(e *canon.E, g *ground) {
+		g.encode(e)
+		g.encodeRest(e)
+	}, func(d *canon.D) *ground {
+		g := decodeGround(d)
+		g.decodeRest(d)
+		return g
+	})
 	canon.Own(func(e *canon.E, t *tree) { encodeTrees(e, []tree{*t}) }, func(d *canon.D) *tree {
 		if list := decodeTrees(d); len(list) == 1 {
 			return &list[0]

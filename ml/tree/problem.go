@@ -166,9 +166,6 @@ func (g *ground) encode(e *canon.E) {
 	e.Bool(g.wide)
 	e.Int(g.most)
 	e.F64(g.yUnit)
-	e.F64(g.eUnit)
-	e.F64(g.low)
-	e.F64(g.high)
 	e.U32(uint32(len(g.copies)))
 	for _, c := range g.copies {
 		e.U64(c.hash)
@@ -176,8 +173,17 @@ func (g *ground) encode(e *canon.E) {
 	}
 }
 
+// encodeRest writes what encode does not: checkpoints of older versions have none of it.
+func (g *ground) encodeRest(e *canon.E) {
+	e.F64(g.eUnit)
+	e.F64(g.low)
+	e.F64(g.high)
+}
+
+func (g *ground) decodeRest(d *canon.D) { g.eUnit, g.low, g.high = d.F64(), d.F64(), d.F64() }
+
 func decodeGround(d *canon.D) *ground {
-	g := &ground{bins: decodeBins(d), unit: d.F64(), wide: d.Bool(), most: d.Int(), yUnit: d.F64(), eUnit: d.F64(), low: d.F64(), high: d.F64()}
+	g := &ground{bins: decodeBins(d), unit: d.F64(), wide: d.Bool(), most: d.Int(), yUnit: d.F64()}
 	for range d.Count(16) {
 		g.copies = append(g.copies, copies{d.U64(), d.I64()})
 	}

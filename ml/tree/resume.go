@@ -30,8 +30,6 @@ func (d *driver) Encode(e *canon.E) error {
 	e.F64(d.bestLoss)
 	e.Bool(d.finished)
 	e.Bool(d.drop)
-	e.Int(d.before)
-	e.Bool(d.measure)
 	if d.phase == opRenew {
 		canon.Put(e, d.search)
 	}
@@ -45,6 +43,11 @@ func (d *driver) Encode(e *canon.E) error {
 	}
 	if d.phase == opMeans {
 		d.seen.Encode(e)
+	}
+	e.Int(d.before)
+	e.Bool(d.measure)
+	if d.g != nil {
+		d.g.encodeRest(e)
 	}
 	if e.Bool(d.from != nil); d.from != nil {
 		d.from.Encode(e)
@@ -63,7 +66,6 @@ func (d *driver) UnmarshalBinary(state []byte) error {
 	d.trees = decodeTrees(r)
 	d.state = family.DecodeState(r)
 	d.best, d.bestAt, d.bestLoss, d.finished, d.drop = r.F64(), r.Int(), r.F64(), r.Bool(), r.Bool()
-	d.before, d.measure = r.Int(), r.Bool()
 	if d.phase == opRenew {
 		d.search = canon.Get[search](r)
 	}
@@ -118,7 +120,12 @@ func (d *driver) UnmarshalBinary(state []byte) error {
 			}
 		}
 	}
-	if d.from = nil; r.OK() && r.Bool() {
+	if d.before, d.measure, d.from = 0, false, nil; r.OK() && r.Left() > 0 { // older states end here
+		if d.before, d.measure = r.Int(), r.Bool(); d.g != nil {
+			d.g.decodeRest(r)
+		}
+	}
+	if r.OK() && r.Left() > 0 && r.Bool() {
 		var err error
 		if d.from, err = decodeModel(d.p.fitted, false, r); err != nil {
 			return err
