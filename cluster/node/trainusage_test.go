@@ -36,7 +36,7 @@ func TestTrainingUsage(t *testing.T) {
 			statements := []string{"mlp predict y with (epochs = 1, hidden_units = [4])"}
 			for _, f := range families.All {
 				switch name := f.Info().Name; name {
-				case "mlp", "autoencoder", "lstm", "lstm_autoencoder", "time_to_event": // are distributed
+				case "mlp", "autoencoder", "lstm", "lstm_autoencoder", "time_to_event", "cox_regression": // are distributed
 				case "kmeans":
 					statements = append(statements, "kmeans with (n_clusters = 3, max_iterations = 2)")
 				case "pca", "svd":

@@ -85,6 +85,8 @@ var proofs = []proof{
 	{"lstm_autoencoder", "x a w y id at", "", many, true, []any{"units", 3, "window", 10, "stride", 10, "order_by", "at", "partition_by", "id", "epochs", 1, "batch_size", 512}},
 	{"time_to_event", "a b died", "days", many, true, []any{"event", "died", "max_iterations", 5, "eval_fraction", 0.2}},
 	{"time_to_event", "a b died", "days", many, true, []any{"event", "died", "method", "hazard", "hidden_units", 4, "intervals", 6, "max_iterations", 3}},
+	{"cox_regression", "a b died", "days", many, true, []any{"event", "died", "max_iterations", 4}},
+	{"cox_regression", "a k w died", "days", many, true, []any{"event", "died", "strata", "k", "weight", "w", "max_iterations", 3}},
 }
 
 // typesOf are the types of the columns that are not float8.
