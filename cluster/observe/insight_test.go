@@ -21,7 +21,7 @@ func TestInsights(t *testing.T) {
 		// Nothing is to be said of these.
 		{User: 3, Fingerprint: 4, Start: at, Took: time.Second, Operators: []Operator{scan(1, 1, time.Second)}},                                           // no filter
 		{User: 3, Fingerprint: 5, Start: at, Took: time.Second, Operators: []Operator{scan(1, 1, time.Millisecond, "Filter: x")}},                         // not what took long
-		{User: 3, Fingerprint: 6, Start: at, Took: time.Second, Operators: []Operator{scan(10, 1_000_000, time.Second), {Name: "Limit", Rows: 10}}},      // ended by LIMIT
+		{User: 3, Fingerprint: 6, Start: at, Took: time.Second, Operators: []Operator{scan(10, 1_000_000, time.Second), {Name: "Limit", Rows: 10}}},       // ended by LIMIT
 		{User: 3, Fingerprint: 7, Start: at, Took: time.Second, Operators: []Operator{scan(900, 1, time.Second), {Number: 1, Rows: 5000, Estimated: 80}}}, // not far
 	}
 	got := Insights(list)
