@@ -18,7 +18,6 @@ import (
 // summer is a trainer of groups that adds up their rows.
 type summer struct {
 	rows, sum int64
-	closed    bool
 }
 
 func (s *summer) Add(_ context.Context, b *batch.Batch, from, to int) error {

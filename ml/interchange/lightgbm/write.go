@@ -123,7 +123,7 @@ func text(t *shape.Tree, width, offset int, base float64, cols []interchange.Raw
 			continue
 		}
 		c := &cols[of[n.Feature]]
-		left, right, decision, threshold := number[n.Left], number[n.Right], 0, n.Threshold
+		left, right, decision, threshold := number[n.Left], number[n.Right], 0, 0.0
 		if n.Set != nil {
 			// Whatever is not in the set goes right, NULL too: where it goes left the sides change.
 			flip := c.NullGoesLeft(n)

@@ -93,14 +93,6 @@ func integersOf(name string, v []int64) message {
 	})
 }
 
-func floatsOf(name string, v []float64) message {
-	return attr(name, 6, func(m *message) {
-		for _, x := range v {
-			m.float(7, float32(x))
-		}
-	})
-}
-
 func words(name string, v []string) message {
 	return attr(name, 8, func(m *message) {
 		for _, x := range v {

@@ -22,8 +22,7 @@ type importer struct {
 	g      *graph.Graph
 	values map[string]int
 	cols   interchange.Columns
-	texts  []*graph.Input // whose words are known when the graph is there
-	names  []string       // of the features so far
+	names  []string // of the features so far
 }
 
 func read(b []byte, o *interchange.Options) (*interchange.File, error) {

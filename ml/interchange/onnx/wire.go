@@ -124,26 +124,3 @@ func (m *message) bytes(number int, b []byte) {
 }
 
 func (m *message) text(number int, s string) { m.bytes(number, []byte(s)) }
-
-func (m *message) float(number int, v float32) {
-	m.key(number, fixed32)
-	*m = binary.LittleEndian.AppendUint32(*m, math.Float32bits(v))
-}
-
-// packed writes a list of integers.
-func (m *message) packed(number int, list []int64) {
-	var b []byte
-	for _, v := range list {
-		b = binary.AppendUvarint(b, uint64(v))
-	}
-	m.bytes(number, b)
-}
-
-// packed32 writes a list of floats.
-func (m *message) packed32(number int, list []float64) {
-	b := make([]byte, 0, 4*len(list))
-	for _, v := range list {
-		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(float32(v)))
-	}
-	m.bytes(number, b)
-}

@@ -140,11 +140,11 @@ func (p *Planner) Drop(n *ast.DropStmt, cascade bool) error {
 				continue
 			}
 		}
-		f, _, err := p.function(o)
-		if pgerr.Is(err, pgerr.DependentObjectsStillExist) {
+		if _, _, err := p.function(o); pgerr.Is(err, pgerr.DependentObjectsStillExist) {
 			return err
 		}
-		if f, err = p.existingFunction(o, aggregate); err != nil {
+		f, err := p.existingFunction(o, aggregate)
+		if err != nil {
 			return err
 		}
 		if n.RemoveType == ast.OBJECT_FUNCTION && f.Aggregate != nil {
