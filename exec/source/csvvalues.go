@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/tributarydb/tributary/planner/fn"
+	"github.com/tributarydb/tributary/sql/datetime"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -12,7 +13,7 @@ import (
 // csvValues is how a file writes numbers, dates and timestamps, where it is not as PostgreSQL does.
 type csvValues struct {
 	decimal, thousands byte // '.' and 0 unless given
-	date, stamp        *timeFormat
+	date, stamp        *datetime.Strptime
 }
 
 // values reads the arguments of csvValues.
@@ -35,13 +36,13 @@ func (a *args) values() csvValues {
 	}
 	for _, o := range []struct {
 		name string
-		to   **timeFormat
+		to   **datetime.Strptime
 	}{{"dateformat", &v.date}, {"timestampformat", &v.stamp}} {
 		s := a.text(o.name, "")
 		if s == "" || a.err != nil {
 			continue
 		}
-		f, err := parseTimeFormat(s)
+		f, err := datetime.ParseStrptime(s)
 		if err != nil {
 			a.bad(o.name, "%s", err.Error())
 		}
@@ -87,7 +88,7 @@ func (v *csvValues) number(dst, f []byte) ([]byte, bool) {
 // conversion returns what turns a field into what a type reads; nil where nothing must.
 func (v *csvValues) conversion(t types.Type) func(field []byte) ([]byte, error) {
 	var buf []byte
-	var format *timeFormat
+	var format *datetime.Strptime
 	switch t.Class() {
 	case types.ClassDate:
 		format = v.date
@@ -112,10 +113,10 @@ func (v *csvValues) conversion(t types.Type) func(field []byte) ([]byte, error) 
 		return nil
 	}
 	return func(f []byte) ([]byte, error) {
-		out, ok := format.iso(buf[:0], string(f))
+		out, ok := format.ISO(buf[:0], string(f))
 		if buf = out; !ok {
 			return nil, pgerr.New(pgerr.InvalidDatetimeFormat, "invalid input syntax for type %s: \"%s\"", types.TypeName(t.OID), f).
-				WithDetail("It is not of the format %s.", format.text)
+				WithDetail("It is not of the format %s.", format.Text)
 		}
 		return out, nil
 	}

@@ -101,7 +101,7 @@ func wholeNumber(s string) (int64, bool) {
 // different days to different people.
 func (g *guess) isDate(s string) bool {
 	if f := g.values.date; f != nil {
-		out, ok := f.iso(nil, s)
+		out, ok := f.ISO(nil, s)
 		return ok && isDate(string(out))
 	}
 	return isDate(s)
@@ -109,9 +109,9 @@ func (g *guess) isDate(s string) bool {
 
 func (g *guess) isStamp(s string) bool {
 	if f := g.values.stamp; f != nil {
-		out, ok := f.iso(nil, s)
+		out, ok := f.ISO(nil, s)
 		_, err := datetime.ParseTimestamp(string(out), nil)
-		return ok && err == nil && !strings.Contains(f.fields(), "z")
+		return ok && err == nil && !strings.Contains(f.Fields(), "z")
 	}
 	return isStamp(s)
 }

@@ -356,5 +356,6 @@ func overlaps(c *function.Call, a []types.Datum) (types.Datum, error) {
 // Register registers the functions of dates, times and intervals.
 func Register(t function.Table) {
 	addDatetime(t)
+	addStrptime(t)
 	addDateArithmetic(t)
 }

@@ -1,13 +1,14 @@
-package source
+package datetime
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 )
 
-// timeFormat is a format of strptime, as DuckDB takes it for dates and timestamps: "%d/%m/%Y".
-type timeFormat struct {
-	text  string
+// Strptime is a format of strptime, as DuckDB takes it for dates and timestamps: "%d/%m/%Y".
+type Strptime struct {
+	Text  string
 	items []timeItem
 }
 
@@ -23,8 +24,9 @@ var timeFields = map[byte]int{'d': 2, 'm': 2, 'Y': 4, 'y': 2, 'H': 2, 'I': 2, 'M
 // timeFormats are fields that stand for several.
 var timeFormats = strings.NewReplacer("%D", "%m/%d/%y", "%F", "%Y-%m-%d", "%T", "%H:%M:%S", "%R", "%H:%M", "%%", "%%", "%x", "%Y-%m-%d", "%X", "%H:%M:%S", "%c", "%Y-%m-%d %H:%M:%S")
 
-func parseTimeFormat(text string) (*timeFormat, error) {
-	f := &timeFormat{text: text}
+// ParseStrptime reads a format. The error says what is wrong with it, to follow its name.
+func ParseStrptime(text string) (*Strptime, error) {
+	f := &Strptime{Text: text}
 	rest := timeFormats.Replace(text)
 	for rest != "" {
 		before, after, ok := strings.Cut(rest, "%")
@@ -48,14 +50,34 @@ func parseTimeFormat(text string) (*timeFormat, error) {
 		}
 		rest = after[1:]
 	}
-	if !strings.ContainsAny(f.fields(), "dmYy") {
+	if !strings.ContainsAny(f.Fields(), "dmYy") {
 		return nil, fmt.Errorf("has neither day nor month nor year")
 	}
 	return f, nil
 }
 
-// fields are the letters of the fields.
-func (f *timeFormat) fields() string {
+// Zoned reports whether the format has the field of a time zone.
+func (f *Strptime) Zoned() bool { return strings.Contains(f.Fields(), "z") }
+
+// Timestamp reads s; false where it is not of the format. With a zone it is the time of UTC.
+func (f *Strptime) Timestamp(s string) (int64, bool) {
+	iso, ok := f.ISO(nil, s)
+	if !ok {
+		return 0, false
+	}
+	read := ParseTimestamp
+	if f.Zoned() {
+		read = ParseTimestamptz
+	}
+	v, err := read(string(iso), strptimeSettings)
+	return v, err == nil
+}
+
+// strptimeSettings read ISO 8601, whatever the session's are.
+var strptimeSettings = &Settings{}
+
+// Fields are the letters of the fields.
+func (f *Strptime) Fields() string {
 	var b strings.Builder
 	for _, it := range f.items {
 		if it.field != 0 {
@@ -65,14 +87,9 @@ func (f *timeFormat) fields() string {
 	return b.String()
 }
 
-var (
-	monthNames = []string{"january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december"}
-	dayNames   = []string{"monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"}
-)
-
-// iso appends what s says in the form of ISO 8601; false where it is not of the format. Whether there is
+// ISO appends what s says in the form of ISO 8601; false where it is not of the format. Whether there is
 // such a day is for the type to say.
-func (f *timeFormat) iso(dst []byte, s string) ([]byte, bool) {
+func (f *Strptime) ISO(dst []byte, s string) ([]byte, bool) {
 	year, month, day, hour, minute, second := 1900, 1, 1, 0, 0, 0
 	fraction, zone, timed := "", "", false
 	half, pm := false, false // the hour is of twelve
@@ -93,9 +110,9 @@ func (f *timeFormat) iso(dst []byte, s string) ([]byte, bool) {
 			half, pm, s = true, s[0]|0x20 == 'p', s[2:]
 			continue
 		case 'b', 'B', 'a', 'A':
-			names := monthNames
+			names := monthNames[:]
 			if it.field|0x20 == 'a' {
-				names = dayNames
+				names = dayNames[:]
 			}
 			n, rest := cutWord(s, names, it.field >= 'a')
 			if n == 0 {
@@ -121,27 +138,27 @@ func (f *timeFormat) iso(dst []byte, s string) ([]byte, bool) {
 			return dst, false
 		}
 		text := s[:n]
-		v, _ := wholeNumber(text)
+		v, _ := strconv.Atoi(text)
 		s = s[n:]
 		switch it.field {
 		case 'd':
-			day = int(v)
+			day = v
 		case 'm':
-			month = int(v)
+			month = v
 		case 'Y':
-			year = int(v)
+			year = v
 		case 'y': // as POSIX says
-			if year = 2000 + int(v); v >= 69 {
+			if year = 2000 + v; v >= 69 {
 				year -= 100
 			}
 		case 'H', 'I':
-			if hour, timed = int(v), true; it.field == 'I' && (v < 1 || v > 12) {
+			if hour, timed = v, true; it.field == 'I' && (v < 1 || v > 12) {
 				return dst, false
 			}
 		case 'M':
-			minute, timed = int(v), true
+			minute, timed = v, true
 		case 'S':
-			second, timed = int(v), true
+			second, timed = v, true
 		default:
 			fraction, timed = text, true
 		}
