@@ -26,7 +26,7 @@ func TestGroupsAreTrainedAlike(t *testing.T) {
 		c.must(`create table grouped_rows as select i * 7919::int8 % 20 as g, sin(i) as x0, cos(i % 1000) as x1, 'c' || i % 3 as k,
 			sin(i) * (i * 7919::int8 % 20) + i % 5 as y from generate_series(1, 120000) i`)
 		for _, family := range []struct{ name, options string }{{"ridge", ""}, {"gradient_boosted_trees", "n_estimators = 2, max_depth = 2"}, {"mlp", "hidden_units = [2], epochs = 1"}} {
-			for _, form := range []string{"", "set batch_size = 3", "set work_mem = '10MB'", "set tributary.distribute_rows = 0"} {
+			for _, form := range []string{"", "set batch_size = 50", "set work_mem = '10MB'", "set tributary.distribute_rows = 0"} {
 				if form != "" {
 					c.must(form)
 				}
