@@ -52,18 +52,12 @@ func changeSchedule(tag string, change func(x *session.Execution, st *catalog.St
 // createSchedule handles CREATE SCHEDULE. The statement is not checked but for its syntax: what it is
 // about may be made later.
 func createSchedule(c *dispatcher, n *parse.CreateSchedule) (*session.Command, error) {
-	list, err := parse.Parse(n.Statement, query.Dialect(c.s.Settings()))
-	if err != nil {
-		return nil, err
-	}
-	for _, st := range list {
-		switch x := st.Node.(type) {
-		case *ast.TransactionStmt:
-			return nil, pgerr.Unsupported("a schedule runs a statement in a transaction of its own: %s is not for it", st.Tag())
-		case *ast.CopyStmt:
-			if x.Filename == "" {
-				return nil, pgerr.Unsupported("a schedule has no client: COPY needs a file of the server")
-			}
+	switch x := n.Statement.Node.(type) {
+	case *ast.TransactionStmt:
+		return nil, pgerr.Unsupported("a schedule runs a statement in a transaction of its own: %s is not for it", n.Statement.Tag())
+	case *ast.CopyStmt:
+		if x.Filename == "" {
+			return nil, pgerr.Unsupported("a schedule has no client: COPY needs a file of the server")
 		}
 	}
 	return changeSchedule("CREATE SCHEDULE", func(x *session.Execution, st *catalog.State) (catalog.Change, error) {
@@ -92,7 +86,7 @@ func createSchedule(c *dispatcher, n *parse.CreateSchedule) (*session.Command, e
 		if err != nil {
 			return nil, err
 		}
-		s := &catalog.Schedule{OID: oid, Name: n.Name, Owner: x.Context.Role, Statement: n.Statement, Recurring: n.Recurring, TimeZone: zone, CreatedAt: now, Next: next,
+		s := &catalog.Schedule{OID: oid, Name: n.Name, Owner: x.Context.Role, Statement: n.Statement.Text, Recurring: n.Recurring, TimeZone: zone, CreatedAt: now, Next: next,
 			Settings: query.Kept(set)}
 		return &catalog.PutSchedule{Schedule: s}, nil
 	})

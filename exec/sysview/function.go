@@ -19,10 +19,8 @@ const (
 func userProcs(v *view, put put) error {
 	for _, u := range v.st.Functions() {
 		f := fn.Of(u)
-		kind, language, src := "f", sqlLanguage, any(u.Body)
-		if u.Aggregate != nil {
-			kind, language, src = "a", internalLanguage, "aggregate_dummy"
-		} else if u.Language == catalog.LanguageStarlark {
+		language, src := sqlLanguage, any(u.Body)
+		if u.Language == catalog.LanguageStarlark {
 			language = starlarkLanguage
 		}
 		var sqlBody any
@@ -55,7 +53,7 @@ func userProcs(v *view, put put) error {
 			}
 			config = list
 		}
-		err := put(u.OID, u.Name, u.Schema, u.Owner, language, u.Cost, u.Rows, f.Variadic, 0, kind, u.Definer, u.Leakproof,
+		err := put(u.OID, u.Name, u.Schema, u.Owner, language, u.Cost, u.Rows, f.Variadic, 0, "f", u.Definer, u.Leakproof,
 			u.Strict, u.Set, string(rune(u.Volatility)), string(rune(u.Parallel)), len(f.Args), len(f.Defaults), u.Ret.OID, u.InputTypes(), all, modes, names, defaults,
 			nil, src, nil, sqlBody, config, v.aclText(u.Object()))
 		if err != nil {
@@ -118,16 +116,11 @@ func userRoutines(v *view, put put) error {
 		specific := u.Name + "_" + itoa(int64(u.OID))
 		r := v.fields().set("specific_catalog", catalog.DatabaseName).set("specific_schema", v.schemaName(u.Schema)).set("specific_name", specific).
 			set("routine_catalog", catalog.DatabaseName).set("routine_schema", v.schemaName(u.Schema)).set("routine_name", u.Name)
-		if u.Aggregate == nil {
-			r.set("routine_type", "FUNCTION").set("is_null_call", yesNo(u.Strict))
-		}
+		r.set("routine_type", "FUNCTION").set("is_null_call", yesNo(u.Strict))
 		typeOf(v, r, "type_", u.Ret.OID)
 		body, language := "EXTERNAL", strings.ToUpper(u.Language)
 		if u.Language == catalog.LanguageSQL {
 			body = "SQL"
-		}
-		if u.Aggregate != nil {
-			language = "INTERNAL"
 		}
 		if v.owns(u.Owner) {
 			r.set("routine_definition", u.Body)

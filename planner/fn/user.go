@@ -32,10 +32,7 @@ func Of(u *catalog.Function) *Func {
 
 func ofUser(u *catalog.Function) *Func {
 	f := &Func{OID: u.OID, Name: u.Name, Ret: u.Ret.OID, Strict: u.Strict, CanFail: true, User: u}
-	switch {
-	case u.Aggregate != nil:
-		f.Kind = Aggregate
-	case u.Set:
+	if u.Set {
 		f.Kind = SetReturning
 	}
 	switch u.Volatility {
@@ -87,7 +84,7 @@ const userMark = 0
 // shipped is what other nodes need of a function to call it.
 func shipped(u *catalog.Function) *catalog.Function {
 	return &catalog.Function{OID: u.OID, Name: u.Name, Args: u.Args, Ret: u.Ret, Set: u.Set, Strict: u.Strict, Volatility: u.Volatility,
-		Language: u.Language, Body: u.Body, Aggregate: u.Aggregate, Config: u.Config}
+		Language: u.Language, Body: u.Body, Config: u.Config}
 }
 
 func appendUser(dst []byte, f *Func) []byte {

@@ -42,7 +42,7 @@ func Authorize(st *catalog.State, role types.OID, uses []TableUse) error {
 		}
 		if f := st.Function(u.OID); f != nil {
 			if !st.May(as, f.Object(), u.Priv) {
-				return pgerr.New(pgerr.InsufficientPrivilege, "permission denied for %s %s", f.Kind(), f.Name)
+				return pgerr.New(pgerr.InsufficientPrivilege, "permission denied for function %s", f.Name)
 			}
 			continue
 		}

@@ -32,8 +32,6 @@ type Function struct {
 	Returns   bool // it was RETURN expression
 	Path      []string
 	DependsOn []Dep
-	// Aggregate is nil for a function.
-	Aggregate *FunctionAggregate
 }
 
 // FunctionArg is a parameter of a function.
@@ -44,23 +42,8 @@ type FunctionArg struct {
 	Default string // SQL text; "" for none
 }
 
-// FunctionAggregate is what an aggregate is made of.
-type FunctionAggregate struct {
-	State, Final, Combine types.OID // functions; 0 for none
-	StateType             types.Type
-	Init                  *string // the first state's text; nil is NULL
-}
-
 // Object returns the function as an object of privileges.
 func (f *Function) Object() Object { return Object{Class: ClassFunction, Owner: f.Owner, ACL: f.ACL} }
-
-// Kind is the word for what the function is.
-func (f *Function) Kind() string {
-	if f.Aggregate != nil {
-		return "aggregate"
-	}
-	return "function"
-}
 
 // The languages of functions.
 const (

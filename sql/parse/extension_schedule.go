@@ -11,7 +11,7 @@ import (
 type CreateSchedule struct {
 	Name         string
 	IfNotExists  bool
-	Statement    string // its text
+	Statement    *Statement
 	Recurring    string
 	RecurringPos int
 }
@@ -103,8 +103,8 @@ func (c *cursor) createSchedule() *CreateSchedule {
 	if c.err != nil {
 		return n
 	}
-	n.Statement = c.s.Text[c.s.Toks[lo].Start:c.s.Toks[hi-1].End]
-	if _, err := Parse(n.Statement, c.d); err != nil {
+	list, err := Parse(c.s.Text[c.s.Toks[lo].Start:c.s.Toks[hi-1].End], c.d)
+	if err != nil {
 		e := *pgerr.From(err)
 		if e.Position > 0 {
 			e.Position += utf8.RuneCountInString(c.s.Text[:c.s.Toks[lo].Start])
@@ -112,6 +112,7 @@ func (c *cursor) createSchedule() *CreateSchedule {
 		c.failWith(&e)
 		return n
 	}
+	n.Statement = list[0] // the text has tokens, and no semicolon
 	c.i = hi + 1
 	n.RecurringPos = c.s.Pos(c.i)
 	n.Recurring = c.str()

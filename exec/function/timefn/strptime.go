@@ -1,6 +1,8 @@
 package timefn
 
 import (
+	"slices"
+
 	"github.com/tributarydb/tributary/exec/function"
 	"github.com/tributarydb/tributary/sql/datetime"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -25,50 +27,40 @@ func addStrptime(t function.Table) {
 
 // formats are those of an argument, parsed; they are mostly the same in all rows.
 type formats struct {
-	of   []string
+	text string        // of a single one
+	of   []types.Datum // of several
 	list []*datetime.Strptime
 }
 
+// formatsOf returns the formats of a text or an array, NULLs among which do not count.
 func formatsOf(c *function.Call, d types.Datum) ([]*datetime.Strptime, error) {
-	var of []string
-	switch d := d.(type) {
-	case string:
-		of = []string{d}
-	case types.Array:
-		for _, e := range d.Elems {
-			if s, ok := e.(string); ok {
-				of = append(of, s)
-			}
-		}
+	now := &formats{}
+	if a, several := d.(types.Array); several {
+		now.of = a.Elems
+	} else {
+		now.text = d.(string)
 	}
-	same := func(f *formats) bool {
-		if len(f.of) != len(of) {
-			return false
-		}
-		for i := range of {
-			if f.of[i] != of[i] {
-				return false
-			}
-		}
-		return true
+	if f, ok := (*c.Memo).(*formats); ok && f.text == now.text && slices.Equal(f.of, now.of) {
+		return f.list, nil
 	}
-	if c.Memo != nil {
-		if f, ok := (*c.Memo).(*formats); ok && same(f) {
-			return f.list, nil
-		}
+	texts := now.of
+	if texts == nil {
+		texts = []types.Datum{now.text}
 	}
-	f := &formats{of: of}
-	for _, text := range of {
+	for _, e := range texts {
+		text, ok := e.(string)
+		if !ok {
+			continue
+		}
 		p, err := datetime.ParseStrptime(text)
 		if err != nil {
 			return nil, pgerr.New(pgerr.InvalidParameterValue, "the format %q %s", text, err)
 		}
-		f.list = append(f.list, p)
+		now.list = append(now.list, p)
 	}
-	if c.Memo != nil {
-		*c.Memo = f
-	}
-	return f.list, nil
+	now.of = slices.Clone(now.of)
+	*c.Memo = now
+	return now.list, nil
 }
 
 // byFormats reads a text by the first format that it has.

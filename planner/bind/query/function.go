@@ -425,7 +425,7 @@ func rangeUser(sc *scope.Scope, n *ast.RangeFunction, fc *ast.FuncCall, schema, 
 		return it, true, err
 	}
 	f := c.Func
-	if f == nil || f.User == nil || f.User.Language != catalog.LanguageSQL || f.Kind == fn.Aggregate {
+	if f == nil || f.User == nil || f.User.Language != catalog.LanguageSQL {
 		return it, false, nil
 	}
 	if err := scope.PlainCall(fc, f, inv.Pos); err != nil {

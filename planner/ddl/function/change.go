@@ -111,7 +111,7 @@ func (p *Planner) existingFunction(n ast.Node, aggregate bool) (*catalog.Functio
 		return nil, pgerr.New(pgerr.UndefinedFunction, "could not find a %s named %q", word, strings.Join(typing.Texts(n.(*ast.ObjectWithArgs).Objname), "."))
 	case f == nil:
 		return nil, pgerr.New(pgerr.UndefinedFunction, "%s %s does not exist", word, name)
-	case aggregate && f.Aggregate == nil:
+	case aggregate: // there are none of a user's
 		return nil, pgerr.New(pgerr.WrongObjectType, "function %s is not an aggregate", name)
 	}
 	return f, nil
@@ -146,9 +146,6 @@ func (p *Planner) Drop(n *ast.DropStmt, cascade bool) error {
 		f, err := p.existingFunction(o, aggregate)
 		if err != nil {
 			return err
-		}
-		if n.RemoveType == ast.OBJECT_FUNCTION && f.Aggregate != nil {
-			return pgerr.New(pgerr.WrongObjectType, "%q is an aggregate function", f.Name).WithHint("Use DROP AGGREGATE to drop aggregate functions.")
 		}
 		if sc := p.State().Schema(f.Schema); sc == nil || !p.Owns(sc.Owner) {
 			if err := p.ownFunction(f); err != nil {
@@ -187,7 +184,7 @@ func (p *Planner) Remove(roots []*catalog.Function, of string, cascade bool) (go
 		}
 		for _, x := range p.State().Functions() {
 			if slices.ContainsFunc(x.DependsOn, func(d catalog.Dep) bool { return d.OID == f.OID }) && !slices.Contains(list, x) {
-				if err := depends(x.Kind() + " " + p.Signature(x)); err != nil {
+				if err := depends("function " + p.Signature(x)); err != nil {
 					return nil, err
 				}
 				list = append(list, x)

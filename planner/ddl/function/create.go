@@ -85,9 +85,6 @@ func (p *Planner) putFunction(f *catalog.Function, replace bool) (err error) {
 
 // checkBody binds the body of a function for its errors, and finds what a body with fixed names depends on.
 func (p *Planner) checkBody(f *catalog.Function) error {
-	if f.Aggregate != nil {
-		return nil
-	}
 	err, check := p.Check(f)
 	if err != nil || f.Language != catalog.LanguageSQL || !check && !f.Parsed {
 		return err
@@ -484,10 +481,7 @@ func (p *Planner) functionBody(f *catalog.Function, as *ast.DefElem, sql ast.Nod
 
 // replaceable fails if a function must not take the place of another.
 func (p *Planner) replaceable(old, f *catalog.Function) error {
-	hint := "Use DROP " + strings.ToUpper(old.Kind()) + " " + p.Signature(old) + " first."
-	if (old.Aggregate == nil) != (f.Aggregate == nil) {
-		return pgerr.New(pgerr.WrongObjectType, "cannot change routine kind").WithDetail("%q is a %s.", old.Name, old.Kind())
-	}
+	hint := "Use DROP FUNCTION " + p.Signature(old) + " first."
 	if old.Ret.OID != f.Ret.OID || old.Set != f.Set {
 		return invalidFunction("cannot change return type of existing function").WithHint("%s", hint)
 	}
@@ -523,4 +517,6 @@ func (p *Planner) argumentTypes(list []types.OID, comma string) string {
 	return "(" + strings.Join(names, comma) + ")"
 }
 
-func (p *Planner) ownFunction(f *catalog.Function) error { return p.MustOwn(f.Owner, f.Kind(), f.Name) }
+func (p *Planner) ownFunction(f *catalog.Function) error {
+	return p.MustOwn(f.Owner, "function", f.Name)
+}
