@@ -70,7 +70,7 @@ func TestRegressionScores(t *testing.T) {
 		t.Errorf("predictions %s", got)
 	}
 	w, ok := m.Predictor.(family.Describer).Describe("original_weights")
-	if got := fmt.Sprint(w); !ok || got != "[[<nil> x 1.5 <nil> <nil> <nil>] [<nil> (intercept) -14 <nil> <nil> <nil>]]" {
+	if got := fmt.Sprint(w); !ok || got != "[[<nil> x 1.5 <nil> <nil> <nil> <nil> <nil>] [<nil> (intercept) -14 <nil> <nil> <nil> <nil> <nil>]]" {
 		t.Errorf("weights %s", got)
 	}
 	if cols := m.Columns(); len(cols) != 1 || cols[0].Name != "predicted_y" || cols[0].Type.OID != types.Float8OID {
