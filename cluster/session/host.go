@@ -227,6 +227,11 @@ func (h *host) Currval(seq types.OID) (int64, error) {
 	return v, nil
 }
 
+// SequenceAt implements function.Sequences.
+func (h *host) SequenceAt(seq types.OID) catalog.SeqValue {
+	return h.s.registry.sequences.At(h.Catalog(), seq)
+}
+
 func (h *host) Lastval() (int64, error) {
 	last, v := h.s.sequences.Lastval()
 	if err := h.maySequence(last, "rU"); err != nil {

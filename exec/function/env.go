@@ -50,6 +50,20 @@ type Host interface {
 	Scorer(ctx context.Context, ref expr.ModelRef, pool *mem.Pool) (Scorer, error)
 }
 
+// Sequences is a Host whose node takes values of sequences ahead.
+type Sequences interface {
+	// SequenceAt returns a sequence's position without those.
+	SequenceAt(sequence types.OID) catalog.SeqValue
+}
+
+// SequenceAt returns the position of a sequence, as a host sees it.
+func SequenceAt(h Host, sequence types.OID) catalog.SeqValue {
+	if s, ok := h.(Sequences); ok {
+		return s.SequenceAt(sequence)
+	}
+	return h.Catalog().SequenceAt(sequence)
+}
+
 // Reloader is a Host whose node can read its configuration again (pg_reload_conf).
 type Reloader interface{ Reload() }
 
