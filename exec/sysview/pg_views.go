@@ -145,11 +145,11 @@ func sequenceRow(v *view, put put) error {
 		return nil
 	}
 	oid, _ := v.args[0].(int64)
-	at := v.sequenceAt(types.OID(oid))
+	at := sequenceAt(v, types.OID(oid))
 	return put(at.Last, 0, at.Called)
 }
 
-func (v *view) sequenceAt(oid types.OID) catalog.SeqValue {
+func sequenceAt(v *view, oid types.OID) catalog.SeqValue {
 	if v.env == nil || v.env.Host == nil {
 		return v.st.SequenceAt(oid)
 	}
@@ -163,7 +163,7 @@ func pgSequences(v *view, put put) error {
 			continue
 		}
 		var last any
-		if at := v.sequenceAt(r.OID); at.Called {
+		if at := sequenceAt(v, r.OID); at.Called {
 			last = at.Last
 		}
 		err := put(v.schemaName(r.Schema), r.Name, v.roleName(r.Owner), s.Type.OID, s.Start, s.Min, s.Max, s.Increment, s.Cycle, s.Cache, last)
