@@ -3,8 +3,8 @@ package sysview
 import (
 	"strings"
 
-	"github.com/tributarydb/tributary/exec/function"
 	"github.com/tributarydb/tributary/exec/deparse"
+	"github.com/tributarydb/tributary/exec/function"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/lex"
 	"github.com/tributarydb/tributary/sql/types"
