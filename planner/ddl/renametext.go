@@ -6,9 +6,11 @@ import (
 	"github.com/multigres/multigres/go/common/parser/ast"
 
 	"github.com/tributarydb/tributary/planner/bind"
+	"github.com/tributarydb/tributary/planner/bind/scope"
 	"github.com/tributarydb/tributary/planner/bind/typing"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/parse"
+	"github.com/tributarydb/tributary/sql/types"
 )
 
 // renameColumn renames a column in an expression kept as text.
@@ -27,21 +29,34 @@ func renameColumn(sql, from, to string) (string, error) {
 	}, nil).SqlString(), nil
 }
 
-// rewriteViews keeps the texts of views true over a rename: where they name the
-// relation, an alias keeps the name that the rest of the text knows, and for a
-// column a list of names those of all columns. It reads them before the rename.
-func (p *planner) rewriteViews(old, now *catalog.Relation, n *ast.RenameStmt) ([]catalog.Change, error) {
+// rewriteViews keeps the texts of the views of an object true over its rename. rewrite changes a view's
+// parsed text, which is read before the rename.
+func (p *planner) rewriteViews(of types.OID, rewrite func(v *catalog.Relation, sel *ast.SelectStmt, named *scope.Named)) ([]catalog.Change, error) {
 	var changes []catalog.Change
 	for _, v := range p.st.Relations() {
 		if v.Kind != catalog.KindView && v.Kind != catalog.KindMatView ||
-			!slices.ContainsFunc(v.DependsOn, func(d catalog.Dep) bool { return d.OID == old.OID }) {
+			!slices.ContainsFunc(v.DependsOn, func(d catalog.Dep) bool { return d.OID == of }) {
 			continue
 		}
 		sel, named, err := bind.Named(p.env.Bind, v)
 		if err != nil {
 			return nil, err
 		}
-		for rv, oid := range named {
+		rewrite(v, sel, named)
+		up := v.Clone()
+		if up.Query, err = parse.Keep(sel); err != nil {
+			return nil, err
+		}
+		changes = append(changes, &catalog.PutRelation{Rel: up, ExpectVersion: v.Version})
+	}
+	return changes, nil
+}
+
+// relationRenamed is rewriteViews of a relation: where texts name it, an alias keeps the name that the
+// rest of the text knows, and for a column a list of names those of all columns.
+func (p *planner) relationRenamed(old, now *catalog.Relation, n *ast.RenameStmt) ([]catalog.Change, error) {
+	return p.rewriteViews(old.OID, func(v *catalog.Relation, sel *ast.SelectStmt, named *scope.Named) {
+		for rv, oid := range named.Relations {
 			if oid != old.OID {
 				continue
 			}
@@ -64,13 +79,16 @@ func (p *planner) rewriteViews(old, now *catalog.Relation, n *ast.RenameStmt) ([
 			}
 			return true
 		}, nil)
-		up := v.Clone()
-		if up.Query, err = parse.Keep(sel); err != nil {
-			return nil, err
+	})
+}
+
+// modelRenamed is rewriteViews of a model.
+func (p *planner) modelRenamed(m *catalog.Model, now string) ([]catalog.Change, error) {
+	return p.rewriteViews(m.OID, func(_ *catalog.Relation, _ *ast.SelectStmt, named *scope.Named) {
+		for _, rename := range named.Models[m.OID] {
+			rename(now)
 		}
-		changes = append(changes, &catalog.PutRelation{Rel: up, ExpectVersion: v.Version})
-	}
-	return changes, nil
+	})
 }
 
 // listed is an alias's list of columns made complete, as the view knows them.
