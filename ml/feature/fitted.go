@@ -112,7 +112,7 @@ func Fit(s *Spec, st *Stats) (*Fitted, error) {
 // classKeys returns the classes of a target.
 func classKeys(c *Col, st *ColStats) (keys []string, err error) {
 	for _, k := range st.Cats {
-		if v := keyNumber(c.Type, []byte(k.Key)); IsNumber(c.Type) && v-v != 0 {
+		if v := keyNumber(c.Type, []byte(k.Key)); c.Type.IsNumber() && v-v != 0 {
 			return nil, errNotFinite("label", c.Name)
 		}
 		keys = append(keys, k.Key)
