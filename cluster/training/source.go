@@ -19,7 +19,7 @@ import (
 func (d *drive) source(q *plan.Query) *train.Source {
 	encoding := d.plan.Job.Encoding()
 	id, ok := q.Identity(func(s *plan.Source) bool { return !source.IsFile(s.Name) })
-	if encoding == nil || !ok || !d.x.Context.KeepDatasets {
+	if encoding == nil || !ok || !d.x.Caller.KeepDatasets {
 		return nil
 	}
 	var users []catalog.EnumType
@@ -35,7 +35,7 @@ func (d *drive) source(q *plan.Query) *train.Source {
 		src.Tables = append(src.Tables, train.Table{OID: oid, Digest: d.state.Manifest(oid).Digest()})
 	}
 	h := sha256.New()
-	h.Write(codec.Marshal([][]byte{encoding, id.Plan, codec.Marshal(users), codec.Marshal(d.x.Context.Params), codec.Marshal(src.Tables)}))
+	h.Write(codec.Marshal([][]byte{encoding, id.Plan, codec.Marshal(users), codec.Marshal(d.x.Caller.Params), codec.Marshal(src.Tables)}))
 	h.Sum(src.Key[:0])
 	return src
 }
