@@ -79,10 +79,10 @@ func (j *Jobs) Plan(ctx context.Context, s Statement, c *query.Caller, st *catal
 			if err := p.transform.hold(split, s.Query); err != nil {
 				return nil, err
 			}
-			args = split.Told(args)
+			args = split.Decided(args)
 		}
 		encoders = p.transform.encoders
-		sel = p.transform.over(sel)
+		sel = p.transform.computed(sel)
 		if p.Query, err = bind.Query(binding(c), sel); err != nil {
 			return nil, err
 		}

@@ -40,9 +40,9 @@ func (d *drive) source(q *plan.Query) *train.Source {
 	return src
 }
 
-// over opens the training on the cached dataset of an earlier one. It returns nil if there is none, or
+// openCached opens the training on the cached dataset of an earlier one. It returns nil if there is none, or
 // if the training has folds, which need the rows themselves.
-func (d *drive) over(ctx context.Context, name string, src *train.Source) (Training, *train.Encoded, error) {
+func (d *drive) openCached(ctx context.Context, name string, src *train.Source) (Training, *train.Encoded, error) {
 	if src == nil || d.plan.Job.Folds() > 0 {
 		return nil, nil, nil
 	}

@@ -30,9 +30,9 @@ type Target struct {
 	Keys []string // as Fitted.Keys
 }
 
-// Aim returns the encoders for a training, or a model, of one of several targets, the
+// ForTarget returns the encoders for a training, or a model, of one of several targets, the
 // first being the label.
-func (f *Fitted) Aim(target int) *Fitted {
+func (f *Fitted) ForTarget(target int) *Fitted {
 	one := *f
 	if one.More = nil; target > 0 {
 		one.Label, one.Keys = f.More[target-1].Column, f.More[target-1].Keys

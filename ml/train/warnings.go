@@ -30,7 +30,7 @@ func (r *runner) warnings(st *feature.Stats, p family.Predictor) (out []Warning)
 		out = append(out, Warning{fmt.Sprintf(format, args...), hint})
 	}
 	for k, name := range r.job.Targets() {
-		if t := r.learns.Aim(k); t.Label.Type.IsNumber() && len(t.Keys) > manyClasses {
+		if t := r.learns.ForTarget(k); t.Label.Type.IsNumber() && len(t.Keys) > manyClasses {
 			say("Predict it with a regression, or group its values.", "the target %q is a number with %d values, each of which is a class of its own", name, len(t.Keys))
 		}
 	}

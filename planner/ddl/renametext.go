@@ -29,9 +29,12 @@ func renameColumn(sql, from, to string) (string, error) {
 	}, nil).SqlString(), nil
 }
 
-// rewriteViews keeps the texts of the views of an object true over its rename. rewrite changes a view's
-// parsed text, which is read before the rename.
-func (p *planner) rewriteViews(of types.OID, rewrite func(v *catalog.Relation, sel *ast.SelectStmt, named *scope.Named)) ([]catalog.Change, error) {
+// viewTexts keeps the texts of views true over the rename of what they name.
+type viewTexts struct{ *planner }
+
+// rewrite changes the texts of the views that depend on an object: with gets each parsed, as it is before
+// the rename.
+func (p viewTexts) rewrite(of types.OID, with func(v *catalog.Relation, sel *ast.SelectStmt, named *scope.Named)) ([]catalog.Change, error) {
 	var changes []catalog.Change
 	for _, v := range p.st.Relations() {
 		if v.Kind != catalog.KindView && v.Kind != catalog.KindMatView ||
@@ -42,7 +45,7 @@ func (p *planner) rewriteViews(of types.OID, rewrite func(v *catalog.Relation, s
 		if err != nil {
 			return nil, err
 		}
-		rewrite(v, sel, named)
+		with(v, sel, named)
 		up := v.Clone()
 		if up.Query, err = parse.Keep(sel); err != nil {
 			return nil, err
@@ -52,10 +55,10 @@ func (p *planner) rewriteViews(of types.OID, rewrite func(v *catalog.Relation, s
 	return changes, nil
 }
 
-// relationRenamed is rewriteViews of a relation: where texts name it, an alias keeps the name that the
+// relationRenamed is rewrite for a relation: where texts name it, an alias keeps the name that the
 // rest of the text knows, and for a column a list of names those of all columns.
-func (p *planner) relationRenamed(old, now *catalog.Relation, n *ast.RenameStmt) ([]catalog.Change, error) {
-	return p.rewriteViews(old.OID, func(v *catalog.Relation, sel *ast.SelectStmt, named *scope.Named) {
+func (p viewTexts) relationRenamed(old, now *catalog.Relation, n *ast.RenameStmt) ([]catalog.Change, error) {
+	return p.rewrite(old.OID, func(v *catalog.Relation, sel *ast.SelectStmt, named *scope.Named) {
 		for rv, oid := range named.Relations {
 			if oid != old.OID {
 				continue
@@ -82,9 +85,9 @@ func (p *planner) relationRenamed(old, now *catalog.Relation, n *ast.RenameStmt)
 	})
 }
 
-// modelRenamed is rewriteViews of a model.
-func (p *planner) modelRenamed(m *catalog.Model, now string) ([]catalog.Change, error) {
-	return p.rewriteViews(m.OID, func(_ *catalog.Relation, _ *ast.SelectStmt, named *scope.Named) {
+// modelRenamed is rewrite for a model.
+func (p viewTexts) modelRenamed(m *catalog.Model, now string) ([]catalog.Change, error) {
+	return p.rewrite(m.OID, func(_ *catalog.Relation, _ *ast.SelectStmt, named *scope.Named) {
 		for _, rename := range named.Models[m.OID] {
 			rename(now)
 		}
