@@ -79,7 +79,7 @@ func (d *drive) attemptFrom(ctx context.Context, name string, rescan bool, resum
 	defer r.close()
 	in := train.Input{Job: d.plan.Job, Resume: resume, Save: d.rec, Progress: d.rec.event}
 	src := d.source(r.query)
-	g, over, err := d.over(ctx, name, src)
+	g, over, err := d.openCached(ctx, name, src)
 	if err == nil && g == nil {
 		g, err = d.j.cfg.Trainer.Open(ctx, name, d.plan.Job, rescan)
 	}
@@ -87,7 +87,7 @@ func (d *drive) attemptFrom(ctx context.Context, name string, rescan bool, resum
 		return err
 	}
 	defer g.Close()
-	in.Over, d.members = over, g.Members()
+	in.Cached, d.members = over, g.Members()
 	d.rec.reduces(d.members)
 	done, err := d.begin(ctx, &in)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 )
 
 // find returns the newest training of a model for which ok is true.
-func find(c *query.Context, st *catalog.State, name []string, ok func(*catalog.Job) bool) (*catalog.Job, error) {
+func find(c *query.Caller, st *catalog.State, name []string, ok func(*catalog.Job) bool) (*catalog.Job, error) {
 	schemas := c.Schemas(st)
 	if len(name) > 1 {
 		schemas = nil
@@ -37,7 +37,7 @@ func find(c *query.Context, st *catalog.State, name []string, ok func(*catalog.J
 }
 
 // Cancel asks the running training of a model to stop.
-func (j *Jobs) Cancel(ctx context.Context, c *query.Context, name []string) error {
+func (j *Jobs) Cancel(ctx context.Context, c *query.Caller, name []string) error {
 	if err := j.cfg.Catalog.Barrier(ctx); err != nil {
 		return err
 	}
@@ -53,7 +53,7 @@ func (j *Jobs) Cancel(ctx context.Context, c *query.Context, name []string) erro
 
 // Resume continues a training from its last checkpoint and waits for its model. If the training is
 // running, it only waits.
-func (j *Jobs) Resume(ctx context.Context, c *query.Context, st *catalog.State, name []string, notice func(*pgerr.Error)) (*catalog.Job, *catalog.ModelVersion, error) {
+func (j *Jobs) Resume(ctx context.Context, c *query.Caller, st *catalog.State, name []string, notice func(*pgerr.Error)) (*catalog.Job, *catalog.ModelVersion, error) {
 	job, err := find(c, st, name, func(job *catalog.Job) bool { return job.State == catalog.JobRunning && !job.Attached || resumable(job) })
 	if err != nil {
 		return nil, nil, err

@@ -532,8 +532,8 @@ func (j *Job) Leaves(buckets []int64) int {
 	return record.Leaves(rows)
 }
 
-// Spreads reports whether the copies of frequent rows are spread over so many leaves.
-func (j *Job) Spreads(leaves int) bool { return leaves > 1 && !j.InPlace() && j.windows == nil }
+// SpreadsCopies reports whether the copies of frequent rows are spread over so many leaves.
+func (j *Job) SpreadsCopies(leaves int) bool { return leaves > 1 && !j.InPlace() && j.windows == nil }
 
 // Seed returns the training's random seed.
 func (j *Job) Seed() uint64 { return uint64(j.Options.Float("seed", 0)) }

@@ -59,9 +59,9 @@ type Group struct {
 type Input struct {
 	Job  *Job
 	Rows int64 // of the query, over all nodes
-	// Over is what an earlier training knows of the rows, where the workers have taken
+	// Cached is what an earlier training knows of the rows, where the workers have taken
 	// over its blocks (Worker.Take); Rows is their number then. nil where they have rows.
-	Over *Encoded
+	Cached *Encoded
 	// Rescan reads the query once more and distributes its rows, for workers that do not
 	// hold them (see Distribution); nil where they do.
 	Rescan func(ctx context.Context) error

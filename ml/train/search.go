@@ -61,8 +61,8 @@ const mostGroups = 3
 
 // search trains the trials and returns the best one's model.
 func (r *runner) search(ctx context.Context) (*Result, error) {
-	if r.in.Over != nil {
-		r.in.Rows = r.in.Over.query
+	if r.in.Cached != nil {
+		r.in.Rows = r.in.Cached.query
 	}
 	if err := r.mayDivide(); err != nil {
 		return nil, err
@@ -90,7 +90,7 @@ func (r *runner) search(ctx context.Context) (*Result, error) {
 		losses := make([]float64, len(batch))
 		for i, t := range batch {
 			losses[i] = s.trials[t.Number-1].settle(t.Rung, t.Share)
-			s.told(s.trials[t.Number-1])
+			s.report(s.trials[t.Number-1])
 		}
 		s.alg.Tell(losses)
 		last = batch
@@ -99,8 +99,8 @@ func (r *runner) search(ctx context.Context) (*Result, error) {
 	return s.finish(ctx)
 }
 
-// told reports a trial as it is now.
-func (s *searcher) told(t *trial) {
+// report reports a trial as it is now.
+func (s *searcher) report(t *trial) {
 	if s.in.Progress != nil {
 		now := t.Trial
 		s.in.Progress(Event{Trial: &now})
@@ -117,7 +117,7 @@ func (s *searcher) admit(last, batch []search.Trial) {
 				_ = s.hold(-int64(len(t.runs[i].paused))) // a release does not fail
 				t.runs[i].paused = nil
 			}
-			s.told(t)
+			s.report(t)
 		}
 	}
 	for _, b := range batch {
@@ -137,7 +137,7 @@ func (s *searcher) admit(last, batch []search.Trial) {
 			t.fail(pgerr.New(pgerr.Code(t.Code), "%s", t.Error))
 		} else if t.job, err = s.spec.job(b.Point); err != nil {
 			t.fail(err)
-			s.told(t)
+			s.report(t)
 		}
 	}
 }
@@ -181,7 +181,7 @@ func (s *searcher) run(ctx context.Context, batch []search.Trial) error {
 				default:
 					return err
 				}
-				s.told(t)
+				s.report(t)
 				if err := s.saveHead(ctx, b.Number, s.head(0, 0)); err != nil {
 					return err
 				}
@@ -215,13 +215,13 @@ func (s *searcher) encoded(ctx context.Context, job *Job, key string, fold int) 
 	in := s.in
 	in.Rows, in.Rescan, in.Resume = g.Rows, g.Rescan, nil
 	if !g.base {
-		in.Over = nil
+		in.Cached = nil
 	}
 	r := &runner{in: in, red: g.Reducer, job: job, start: s.start}
 	if folds > 0 {
 		r.fold, r.folds = fold+1, folds+1
 	}
-	if in.Over == nil && g.draws == nil {
+	if in.Cached == nil && g.draws == nil {
 		if g.draws, err = r.drawAll(ctx); err != nil {
 			return nil, err
 		}
@@ -365,7 +365,7 @@ func (s *searcher) train(ctx context.Context, g *group, t *trial, fold int, b st
 		}
 	}
 	if s.aim == nil {
-		s.aim = defaultAim(t.job, len(r.learns.Aim(0).Keys), metrics, s.spec.config.Algorithm == search.Halving)
+		s.aim = defaultAim(t.job, len(r.learns.ForTarget(0).Keys), metrics, s.spec.config.Algorithm == search.Halving)
 	}
 	value, loss := s.aim.of(metrics, st)
 	if value != value {

@@ -272,7 +272,7 @@ func coders(f *feature.Fitted) (out []coder) {
 	for i := range f.Cols {
 		c := &f.Cols[i]
 		o := coder{Column: c.Name, Encoder: c.Encoder.String(), Center: nums(c.Center), Scale: nums(c.Scale), Indicator: c.Indicator, NullSlot: c.NullSlot, Bounds: nums(c.Bounds)}
-		if feature.IsNumber(c.Type) && c.Cats == nil {
+		if c.Type.IsNumber() && c.Cats == nil {
 			fill := num(c.Fill)
 			o.Fill = &fill
 		}

@@ -182,7 +182,7 @@ func rangeVar(sc *scope.Scope, n *ast.RangeVar) (scope.FromItem, error) {
 		return virtual(sc, hit, n)
 	}
 	if b.Named != nil {
-		b.Named[n] = hit.Rel.OID
+		b.Named.Relations[n] = hit.Rel.OID
 	}
 	switch r := hit.Rel; r.Kind {
 	case catalog.KindTable, catalog.KindMatView:

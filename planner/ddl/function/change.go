@@ -10,6 +10,7 @@ import (
 	"github.com/tributarydb/tributary/planner/fn"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/lex"
+	"github.com/tributarydb/tributary/sql/parse"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -104,7 +105,7 @@ func (p *Planner) existingFunction(n ast.Node, aggregate bool) (*catalog.Functio
 	}
 	switch {
 	case err != nil && pgerr.Is(err, pgerr.DependentObjectsStillExist):
-		return nil, pgerr.New(pgerr.InsufficientPrivilege, "must be owner of function %s", typing.Text(n.(*ast.ObjectWithArgs).Objname))
+		return nil, pgerr.New(pgerr.InsufficientPrivilege, "must be owner of function %s", parse.ConstText(n.(*ast.ObjectWithArgs).Objname))
 	case err != nil:
 		return nil, err
 	case f == nil && name == "":
@@ -314,9 +315,9 @@ func (p *Planner) Granted(n *ast.GrantStmt) ([]*catalog.Function, error) {
 	var out []*catalog.Function
 	for _, o := range typing.Items(n.Objects) {
 		if n.Targtype == ast.ACL_TARGET_ALL_IN_SCHEMA {
-			sc := p.State().SchemaByName(typing.Text(o))
+			sc := p.State().SchemaByName(parse.ConstText(o))
 			if sc == nil {
-				return nil, pgerr.New(pgerr.InvalidSchemaName, "schema %q does not exist", typing.Text(o))
+				return nil, pgerr.New(pgerr.InvalidSchemaName, "schema %q does not exist", parse.ConstText(o))
 			}
 			for _, f := range p.State().Functions() {
 				if f.Schema == sc.OID {

@@ -316,26 +316,26 @@ func (p *Planner) functionOptions(f *catalog.Function, list *ast.NodeList, creat
 		case "as":
 			as = d
 		case "language":
-			f.Language = strings.ToLower(typing.Text(d.Arg))
+			f.Language = strings.ToLower(parse.ConstText(d.Arg))
 		case "volatility":
-			f.Volatility = typing.Text(d.Arg)[0]
+			f.Volatility = parse.ConstText(d.Arg)[0]
 		case "strict":
-			f.Strict = typing.Text(d.Arg) == "true"
+			f.Strict = parse.ConstText(d.Arg) == "true"
 		case "security":
-			f.Definer = typing.Text(d.Arg) == "true"
+			f.Definer = parse.ConstText(d.Arg) == "true"
 		case "leakproof":
-			f.Leakproof = typing.Text(d.Arg) == "true"
+			f.Leakproof = parse.ConstText(d.Arg) == "true"
 			if f.Leakproof && !p.Super() {
 				return nil, pgerr.New(pgerr.InsufficientPrivilege, "only superuser can define a leakproof function")
 			}
 		case "parallel":
-			word := strings.ToLower(typing.Text(d.Arg))
+			word := strings.ToLower(parse.ConstText(d.Arg))
 			if word != "safe" && word != "restricted" && word != "unsafe" {
 				return nil, pgerr.New(pgerr.SyntaxError, "parameter \"parallel\" must be SAFE, RESTRICTED, or UNSAFE")
 			}
 			f.Parallel = word[0]
 		case "cost", "rows":
-			v, err := strconv.ParseFloat(typing.Text(d.Arg), 64)
+			v, err := strconv.ParseFloat(parse.ConstText(d.Arg), 64)
 			if err != nil || v <= 0 {
 				return nil, pgerr.New(pgerr.InvalidParameterValue, "%s must be positive", strings.ToUpper(d.Defname))
 			}
@@ -440,7 +440,7 @@ func (p *Planner) functionBody(f *catalog.Function, as *ast.DefElem, sql ast.Nod
 		if !ok || len(l.Items) != 1 {
 			return invalidFunction("only one AS item needed for language %q", f.Language)
 		}
-		f.Body = typing.Text(l.Items[0])
+		f.Body = parse.ConstText(l.Items[0])
 		return nil
 	case sql == nil:
 		return invalidFunction("no function body specified")
