@@ -44,6 +44,9 @@ type outcome interface {
 // newFold makes the fold of a group of n rows, duplicates not counted where they do not
 // count.
 func (c *collect) newFold(n int64) fold {
+	if c.machine != nil {
+		return &machineFold{m: c.machine, args: c.args}
+	}
 	if c.inner != nil {
 		f := &replay{c: c, in: c.inner()}
 		f.in.Resize(1)

@@ -23,6 +23,8 @@ type Env struct {
 	// Pool is the statement's: programs charge it for what their values take. Without one a program
 	// has a small fixed limit.
 	Pool *mem.Pool
+	// Ctx ends with the statement; nil is one that never does.
+	Ctx context.Context
 	// Host is nil where there is no session or catalog; functions that need one then fail with 0A000.
 	Host Host
 }
@@ -140,6 +142,14 @@ type StatementCounter interface {
 // NewMeter makes the meter of a program.
 func (e *Env) NewMeter() vector.Meter {
 	return vector.NewMeter(e.Pool)
+}
+
+// Context is Ctx, never nil.
+func (e *Env) Context() context.Context {
+	if e == nil || e.Ctx == nil {
+		return context.Background()
+	}
+	return e.Ctx
 }
 
 // TypesEnv returns the settings that types depend on, never nil.

@@ -112,7 +112,7 @@ func (p *Planner) existingFunction(n ast.Node, aggregate bool) (*catalog.Functio
 		return nil, pgerr.New(pgerr.UndefinedFunction, "could not find a %s named %q", word, strings.Join(typing.Texts(n.(*ast.ObjectWithArgs).Objname), "."))
 	case f == nil:
 		return nil, pgerr.New(pgerr.UndefinedFunction, "%s %s does not exist", word, name)
-	case aggregate: // there are none of a user's
+	case aggregate && f.Aggregate == nil:
 		return nil, pgerr.New(pgerr.WrongObjectType, "function %s is not an aggregate", name)
 	}
 	return f, nil
@@ -137,7 +137,11 @@ func (p *Planner) Drop(n *ast.DropStmt, cascade bool) error {
 				if name == "" {
 					name = strings.Join(typing.Texts(o.(*ast.ObjectWithArgs).Objname), ".") + "()"
 				}
-				p.Notice("function %s does not exist, skipping", name)
+				kind := "function"
+				if aggregate {
+					kind = "aggregate"
+				}
+				p.Notice("%s %s does not exist, skipping", kind, name)
 				continue
 			}
 		}
@@ -147,6 +151,9 @@ func (p *Planner) Drop(n *ast.DropStmt, cascade bool) error {
 		f, err := p.existingFunction(o, aggregate)
 		if err != nil {
 			return err
+		}
+		if f.Aggregate != nil && n.RemoveType == ast.OBJECT_FUNCTION {
+			return pgerr.New(pgerr.WrongObjectType, "%q is an aggregate function", f.Name).WithHint("Use DROP AGGREGATE to drop aggregate functions.")
 		}
 		if sc := p.State().Schema(f.Schema); sc == nil || !p.Owns(sc.Owner) {
 			if err := p.ownFunction(f); err != nil {
@@ -210,6 +217,9 @@ func (p *Planner) Alter(n *ast.AlterFunctionStmt) error {
 	if err != nil {
 		return err
 	}
+	if f.Aggregate != nil {
+		return pgerr.New(pgerr.WrongObjectType, "%q is an aggregate function", f.Name)
+	}
 	up := *f
 	if _, err := p.functionOptions(&up, n.Actions, false); err != nil {
 		return err
@@ -218,6 +228,13 @@ func (p *Planner) Alter(n *ast.AlterFunctionStmt) error {
 		return pgerr.New(pgerr.InvalidParameterValue, "ROWS is not applicable when function does not return a set")
 	}
 	return p.Add(&catalog.PutFunction{Function: &up})
+}
+
+// altered sets the tag of an ALTER.
+func (p *Planner) altered(aggregate bool) {
+	if p.Tag("ALTER FUNCTION"); aggregate {
+		p.Tag("ALTER AGGREGATE")
+	}
 }
 
 // Is reports whether a statement is about a function, and whether of an aggregate.
@@ -233,7 +250,7 @@ func Is(o ast.ObjectType) (yes, aggregate bool) {
 
 // Rename plans ALTER FUNCTION … RENAME.
 func (p *Planner) Rename(n *ast.RenameStmt, aggregate bool) error {
-	p.Tag("ALTER FUNCTION")
+	p.altered(aggregate)
 	f, err := p.Owned(n.Object, aggregate)
 	if err != nil {
 		return err
@@ -272,7 +289,7 @@ func (p *Planner) named(f *catalog.Function, schema types.OID, name string) erro
 
 // SetOwner plans ALTER FUNCTION … OWNER TO.
 func (p *Planner) SetOwner(n *ast.AlterOwnerStmt, owner types.OID, aggregate bool) error {
-	p.Tag("ALTER FUNCTION")
+	p.altered(aggregate)
 	f, err := p.Owned(n.Object, aggregate)
 	if err != nil {
 		return err
@@ -287,7 +304,7 @@ func (p *Planner) SetOwner(n *ast.AlterOwnerStmt, owner types.OID, aggregate boo
 
 // SetSchema plans ALTER FUNCTION … SET SCHEMA.
 func (p *Planner) SetSchema(n *ast.AlterObjectSchemaStmt, aggregate bool) error {
-	p.Tag("ALTER FUNCTION")
+	p.altered(aggregate)
 	f, err := p.Owned(n.Object, aggregate)
 	if err != nil {
 		return err

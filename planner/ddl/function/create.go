@@ -85,6 +85,9 @@ func (p *Planner) putFunction(f *catalog.Function, replace bool) (err error) {
 
 // checkBody binds the body of a function for its errors, and finds what a body with fixed names depends on.
 func (p *Planner) checkBody(f *catalog.Function) error {
+	if f.Aggregate != nil {
+		return nil
+	}
 	err, check := p.Check(f)
 	if err != nil || f.Language != catalog.LanguageSQL || !check && !f.Parsed {
 		return err
@@ -123,6 +126,9 @@ func (p *Planner) typeDeps(f *catalog.Function) (out []catalog.Dep) {
 		add(a.Type.OID)
 	}
 	add(f.Ret.OID)
+	if f.Aggregate != nil {
+		add(f.Aggregate.State.OID)
+	}
 	return out
 }
 
@@ -482,6 +488,14 @@ func (p *Planner) functionBody(f *catalog.Function, as *ast.DefElem, sql ast.Nod
 // replaceable fails if a function must not take the place of another.
 func (p *Planner) replaceable(old, f *catalog.Function) error {
 	hint := "Use DROP FUNCTION " + p.Signature(old) + " first."
+	switch {
+	case old.Aggregate != nil && f.Aggregate == nil:
+		return pgerr.New(pgerr.WrongObjectType, "cannot change routine kind").WithDetail("%q is an aggregate function.", old.Name)
+	case old.Aggregate == nil && f.Aggregate != nil:
+		return pgerr.New(pgerr.WrongObjectType, "cannot change routine kind").WithDetail("%q is a function.", old.Name)
+	case f.Aggregate != nil:
+		hint = "Use DROP AGGREGATE " + p.Signature(old) + " first."
+	}
 	if old.Ret.OID != f.Ret.OID || old.Set != f.Set {
 		return invalidFunction("cannot change return type of existing function").WithHint("%s", hint)
 	}
