@@ -127,6 +127,8 @@ func (p *Plan) mayGroup() error {
 		return pgerr.Unsupported("one model a group does not go with %s", why).At(p.Job.Options.Pos(option))
 	}
 	switch {
+	case p.Job.Plan.Windows != nil && p.Job.Plan.Windows.Whole:
+		return no(family.QueryID.Names[0], "queries yet")
 	case p.Job.Plan.Windows != nil:
 		return no("window", "windows of rows yet")
 	case p.Job.Plan.Given != nil:

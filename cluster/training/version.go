@@ -47,6 +47,7 @@ func (j *Jobs) version(ctx context.Context, rec *catalog.Job, old *catalog.Model
 	if c := p.Job.Target(); c != nil {
 		v.Target, v.TargetType = p.Job.Targets(), c.Type
 	}
+	v.Beside = p.Job.Beside()
 	for _, o := range res.Model.Columns() {
 		v.Outputs = append(v.Outputs, catalog.ModelFeature{Name: o.Name, Type: o.Type})
 	}

@@ -81,7 +81,7 @@ func (b *base) encode(e *Encoding, part *record.View, d *unfitted, i int) (out *
 		out = e.Fitted.EncodeLeaf(b.Spec, part, e.ClassWeights)
 	}
 	if b.Windows != nil {
-		out.Windows, out.Length = part.Windows(), b.Windows.Length
+		b.Windows.Mark(out, part)
 	}
 	return out, nil
 }

@@ -50,5 +50,8 @@ func (t *Training) Encode(e *canon.E) {
 				e.Int(c)
 			}
 		}
+		if w.Whole {
+			e.Bool(true)
+		}
 	}
 }

@@ -68,6 +68,9 @@ type ModelVersion struct {
 	Groups *ModelGroups
 	// Search is the search of which this is the best trial; nil for none.
 	Search *ModelSearch
+	// Beside is the column that an evaluation needs beside the target: of durations whether the event happened,
+	// of ranked rows their query. "" for none, and for a version from before it was kept.
+	Beside string
 }
 
 // ModelSearch is a search of settings.
@@ -215,6 +218,7 @@ const (
 	TaskClassification = "classification"
 	TaskTimeToEvent    = "time-to-event"
 	TaskClustering     = "clustering"
+	TaskRanking        = "ranking"
 )
 
 // ModelFeature is an input column of a model, or a column of its predictions.

@@ -327,7 +327,7 @@ func Table(sc *scope.Scope, name string, n *ast.RangeFunction, fc *ast.FuncCall)
 	case name == "evaluate" && parts != nil:
 		it, err := evaluateTargets(sc, m, args[0], sub, n)
 		return it, true, err
-	case name == "evaluate" && (len(m.v.Target) == 0 || m.v.Task == catalog.TaskTimeToEvent):
+	case name == "evaluate" && (len(m.v.Target) == 0 || m.v.Task == catalog.TaskTimeToEvent || m.v.Task == catalog.TaskRanking):
 		it, err := evaluateUnlabelled(sc, m, args[0], sub, n, pos)
 		return it, true, err
 	case name == "confusion_matrix" && parts != nil:
