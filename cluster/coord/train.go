@@ -111,7 +111,7 @@ func (c *dispatcher) explainTrain(ctx context.Context, st *parse.Statement, n *p
 
 func (c *dispatcher) cancelTraining(n *parse.CancelTraining) (*session.Command, error) {
 	return session.Simple(func(ctx context.Context, x *session.Execution) (string, error) {
-		return "CANCEL TRAINING", c.trainings.Cancel(ctx, x.Caller, n.Name)
+		return "CANCEL TRAINING", c.trainings.Cancel(ctx, x.Caller, n.Name, int(n.Trial))
 	}), nil
 }
 

@@ -295,9 +295,11 @@ func (h *viewHost) ModelRows(relation string, v *catalog.ModelVersion, part int,
 	switch {
 	case c.groups == nil:
 	case relation == "model_groups":
-		return c.groups.rows(h.ctx, put, nil)
+		return c.groups.rows(h.ctx, put, aboutGroup, nil)
+	case relation == "trials":
+		return c.groups.rows(h.ctx, put, trialsOfGroup, nil)
 	default:
-		return c.groups.rows(h.ctx, put, func(m *model.Model, put func(row []types.Datum) error) error { return rowsOf(m, relation, part, put) })
+		return c.groups.rows(h.ctx, put, nil, func(m *model.Model, put func(row []types.Datum) error) error { return rowsOf(m, relation, part, put) })
 	}
 	return rowsOf(c.scorer.Model(), relation, part, put)
 }

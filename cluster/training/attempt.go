@@ -61,6 +61,7 @@ func nodeLost(err error) bool {
 
 // attempt trains on the nodes that are alive, from the last checkpoint if there is one.
 func (d *drive) attempt(ctx context.Context, name string, rescan bool) error {
+	d.rec.forget()
 	switch {
 	case d.plan.Groups != nil:
 		return d.attemptGroups(ctx, name, rescan)
@@ -77,7 +78,7 @@ func (d *drive) attemptFrom(ctx context.Context, name string, rescan bool, resum
 		return err
 	}
 	defer r.close()
-	in := train.Input{Job: d.plan.Job, Resume: resume, Save: d.rec, Progress: d.rec.event}
+	in := train.Input{Job: d.plan.Job, Resume: resume, Save: d.rec, Progress: d.rec.event, Cancelled: d.rec.cancelled}
 	src := d.source(r.query)
 	g, over, err := d.openCached(ctx, name, src)
 	if err == nil && g == nil {
@@ -124,6 +125,11 @@ func (d *drive) attemptFrom(ctx context.Context, name string, rescan bool, resum
 	if d.show == nil && d.plan.Groups == nil {
 		if err := d.rec.keep(ctx, res.Model.Write); err != nil {
 			return err
+		}
+		for _, t := range res.Kept {
+			if err := d.rec.keep(ctx, t.Model.Write); err != nil {
+				return err
+			}
 		}
 	}
 	if src != nil && res.Encoded != nil {

@@ -133,6 +133,8 @@ func (p *Plan) mayGroup() error {
 		return no("window", "windows of rows yet")
 	case p.Job.Plan.Given != nil:
 		return no("init", "rows to begin with yet")
+	case p.Job.Options.Bool("keep_trials", false):
+		return no("keep_trials", "keep_trials yet")
 	case p.Job.WarmStart():
 		return no(family.WarmStart.Names[0], "warm_start yet")
 	}
@@ -357,7 +359,7 @@ func (d *drive) grouped(ctx context.Context, r *reading) (plan.Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &plan.TrainGroups{Input: pick, Job: d.plan.Job.Encode(), Out: plan.Column{ID: next, Name: "trained", Type: types.Bytea}}
+	out := &plan.TrainGroups{Input: pick, Job: d.plan.Job.EncodeWhole(), Out: plan.Column{ID: next, Name: "trained", Type: types.Bytea}}
 	next++
 	sorted := &plan.Sort{Input: out, Limit: -1}
 	for i, at := range d.plan.keys {

@@ -40,7 +40,7 @@ type shape struct {
 // keyed returns the shape that the relation has for the model that its arguments name: with the keys of its
 // groups in front, if it has groups and the relation looks into it.
 func (s *shape) keyed(st *catalog.State, args []types.Datum) *shape {
-	if _, many := s.index["model"]; many || !s.ofModel || len(args) < 2 {
+	if _, many := s.index["model"]; many && s.name != "trials" || !s.ofModel || len(args) < 2 {
 		return s
 	}
 	_, x, err := (&view{st: st, args: args}).version()

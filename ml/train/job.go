@@ -118,7 +118,7 @@ type Job struct {
 // the name after USING, or "" where it is among the options; predict is what
 // PREDICT names, or nil.
 func NewJob(algorithm string, predict []string, args []family.Arg, transforms []feature.Transform, cols []record.Column) (*Job, error) {
-	if slices.ContainsFunc(args, searched) {
+	if slices.ContainsFunc(args, isSearched) {
 		return newSearch(algorithm, predict, args, transforms, cols)
 	}
 	j, err := newJob(algorithm, predict, args, transforms, cols)

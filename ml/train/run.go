@@ -265,6 +265,9 @@ func (r *runner) iterate(ctx context.Context) error {
 	st := r.driver.State()
 	every := r.job.Options.Int("checkpoint_every", 10)
 	for !st.Done && (r.most == 0 || st.Iteration < r.most) {
+		if r.cancelled != nil && r.cancelled() {
+			return errTrialCancelled
+		}
 		if err := r.step(ctx); err != nil {
 			return err
 		}

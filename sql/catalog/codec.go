@@ -19,6 +19,7 @@ var kinds = []Change{
 	&PutDatabase{}, &PutDefaultGrants{}, &DrainNode{}, &LockRows{}, &AskNode{}, &ReturnSequence{}, &ChangeModel{}, &PutStatistics{},
 	&PutFunction{}, &DropFunction{},
 	&PutSchedule{}, &DropSchedule{},
+	&CancelTrial{},
 }
 
 func init() { codec.Union(kinds...) }

@@ -94,6 +94,7 @@ type ModelTrial struct {
 	Seconds    float64
 	ErrorCode  string
 	Error      string
+	Version    int // of the model, that has the trial's model; 0 where it is not kept
 }
 
 // ModelGroups are the models of the groups of a training, one object of the catalog.
@@ -366,6 +367,8 @@ type Job struct {
 	// Merges is the tree in which the sums of the nodes' rows are merged, from its root on.
 	Merges []JobMerge
 	Trials []ModelTrial // of a search, by number, as far as they have begun
+	// CancelledTrials are the numbers of those that were asked to end, ascending.
+	CancelledTrials []int
 }
 
 // JobMerge is a place in the tree of a job's reductions: place Index of level Level, counted from the nodes' own sums

@@ -184,6 +184,9 @@ func View(sc *scope.Scope, name string, args []ast.Node) (string, []types.Datum,
 	b := sc.Binder
 	full := "ml." + name
 	m, err := resolveModel(sc, args[0], full)
+	if err == nil && name != "trials" {
+		args, m, err = takeTrial(sc, m, args, full)
+	}
 	if err != nil {
 		return "", nil, nil, err
 	}

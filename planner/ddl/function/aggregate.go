@@ -11,6 +11,7 @@ import (
 	"github.com/tributarydb/tributary/planner/bind/typing"
 	"github.com/tributarydb/tributary/planner/fn"
 	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/parse"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -60,7 +61,7 @@ func aggregateArgs(n *ast.DefineStmt, opts map[string]ast.Node) (*ast.NodeList, 
 		switch t, isType := base.(*ast.TypeName); {
 		case !old:
 			return nil, invalidFunction("aggregate input type must be specified")
-		case isType && !strings.EqualFold(typing.Text(t.Names), "any"):
+		case isType && !strings.EqualFold(parse.ConstText(t.Names), "any"):
 			return ast.NewNodeList(ast.NewFunctionParameter("", t, ast.FUNC_PARAM_DEFAULT, nil)), nil
 		}
 		return nil, nil
@@ -103,21 +104,21 @@ func (p *Planner) aggregateOptions(f *catalog.Function, list *ast.NodeList) (map
 		}
 		word := ""
 		if t, ok := d.Arg.(*ast.TypeName); ok {
-			word = strings.ToLower(typing.Text(t.Names))
+			word = strings.ToLower(parse.ConstText(t.Names))
 		} else {
-			word = strings.ToLower(typing.Text(d.Arg))
+			word = strings.ToLower(parse.ConstText(d.Arg))
 		}
 		opts[name] = d.Arg
 		switch name {
 		case "sfunc", "stype", "finalfunc", "combinefunc", "basetype":
 		case "initcond":
-			text := typing.Text(d.Arg)
+			text := parse.ConstText(d.Arg)
 			if t, ok := d.Arg.(*ast.TypeName); ok {
-				text = typing.Text(t.Names)
+				text = parse.ConstText(t.Names)
 			}
 			f.Aggregate.Init = &text
 		case "sspace":
-			v, err := strconv.ParseInt(typing.Text(d.Arg), 10, 32)
+			v, err := strconv.ParseInt(parse.ConstText(d.Arg), 10, 32)
 			if err != nil {
 				return nil, pgerr.New(pgerr.SyntaxError, "sspace requires an integer value")
 			}
@@ -249,5 +250,5 @@ func partNames(n ast.Node) []string {
 	if t, ok := n.(*ast.TypeName); ok {
 		return typing.Texts(t.Names)
 	}
-	return []string{typing.Text(n)}
+	return []string{parse.ConstText(n)}
 }
