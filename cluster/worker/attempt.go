@@ -15,7 +15,9 @@ import (
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/planner/stage"
 	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/codec"
 	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/version"
 )
 
 // stopTime is how long nodes have to confirm that they have stopped. The calls of those
@@ -97,7 +99,10 @@ func (a *attempt) openAll(ctx context.Context) error {
 	var ticket []byte
 	var net context.Context
 	if len(a.nodes) > 1 {
-		ticket = a.ticket()
+		var err error
+		if ticket, err = a.ticket(); err != nil {
+			return err
+		}
 		// Calls outlive ctx a little, so that nodes can be stopped and confirm it.
 		net, a.cut = context.WithCancel(context.WithoutCancel(ctx))
 	}
@@ -153,8 +158,9 @@ func (a *attempt) await(ctx context.Context, b *orderQueue) error {
 	}
 }
 
-// ticket returns the encoded startMsg, without what differs by node.
-func (a *attempt) ticket() []byte {
+// ticket returns the encoded startMsg, without what differs by node. It must not have anything that an
+// older node of a cluster which is not finalised does not know.
+func (a *attempt) ticket() ([]byte, error) {
 	s := a.q.s
 	m := &startMsg{Run: a.run, Params: s.env.Params, Statement: s.id, Nodes: a.nodes, Env: envOut(s.env.Types), BatchSize: s.o.BatchSize, Limit: s.pool.OwnLimit(), Admit: a.admit}
 	if s.o.Admission != nil {
@@ -172,7 +178,12 @@ func (a *attempt) ticket() []byte {
 		}
 		m.Stages = append(m.Stages, st)
 	}
-	return rpc.Encode(m)
+	if s.st != nil && s.st.Finalized() < version.Binary {
+		if what := codec.Beyond(m); what != "" {
+			return nil, version.NotFinalized(what)
+		}
+	}
+	return rpc.Encode(m), nil
 }
 
 // start starts all tasks, those here and those on other nodes.
