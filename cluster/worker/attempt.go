@@ -15,9 +15,7 @@ import (
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/planner/stage"
 	"github.com/tributarydb/tributary/sql/catalog"
-	"github.com/tributarydb/tributary/sql/codec"
 	"github.com/tributarydb/tributary/sql/pgerr"
-	"github.com/tributarydb/tributary/sql/version"
 )
 
 // stopTime is how long nodes have to confirm that they have stopped. The calls of those
@@ -99,10 +97,7 @@ func (a *attempt) openAll(ctx context.Context) error {
 	var ticket []byte
 	var net context.Context
 	if len(a.nodes) > 1 {
-		var err error
-		if ticket, err = a.ticket(); err != nil {
-			return err
-		}
+		ticket = a.ticket()
 		// Calls outlive ctx a little, so that nodes can be stopped and confirm it.
 		net, a.cut = context.WithCancel(context.WithoutCancel(ctx))
 	}
@@ -158,9 +153,8 @@ func (a *attempt) await(ctx context.Context, b *orderQueue) error {
 	}
 }
 
-// ticket returns the encoded startMsg, without what differs by node. It must not have anything that an
-// older node of a cluster which is not finalised does not know.
-func (a *attempt) ticket() ([]byte, error) {
+// ticket returns the encoded startMsg, without what differs by node.
+func (a *attempt) ticket() []byte {
 	s := a.q.s
 	m := &startMsg{Run: a.run, Params: s.env.Params, Statement: s.id, Nodes: a.nodes, Env: envOut(s.env.Types), BatchSize: s.o.BatchSize, Limit: s.pool.OwnLimit(), Admit: a.admit}
 	if s.o.Admission != nil {
@@ -178,12 +172,7 @@ func (a *attempt) ticket() ([]byte, error) {
 		}
 		m.Stages = append(m.Stages, st)
 	}
-	if s.st != nil && s.st.Finalized() < version.Binary {
-		if what := codec.Beyond(m); what != "" {
-			return nil, version.NotFinalized(what)
-		}
-	}
-	return rpc.Encode(m), nil
+	return rpc.Encode(m)
 }
 
 // start starts all tasks, those here and those on other nodes.
