@@ -390,7 +390,7 @@ func Only(s *catalog.State, rel *catalog.Relation, model *catalog.Model) (*catal
 	if err != nil {
 		return nil, nil, err
 	}
-	now, _, err = now.Commit(s.Version(), append([]catalog.Change{&catalog.SetCluster{ID: s.Cluster()}}, a.Changes...))
+	now, _, err = now.Commit(s.Version(), append([]catalog.Change{&catalog.SetCluster{ID: s.Cluster()}, &catalog.FinalizeVersion{Version: s.Finalized()}}, a.Changes...))
 	return now, a.Warnings, err
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/codec"
 	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/version"
 )
 
 // The command types. A number is never reused (1 was a commit with a random id); a
@@ -65,6 +66,13 @@ func ReadCommand(b []byte) (Command, error) {
 		}
 		if slices.Contains(c.Changes, nil) {
 			return Command{}, pgerr.New(pgerr.ProtocolViolation, "a commit with an empty change")
+		}
+		for _, x := range c.Changes {
+			if f, ok := x.(*catalog.FinalizeVersion); ok {
+				if err := version.Readable(f.Version, "the cluster"); err != nil {
+					return Command{}, err
+				}
+			}
 		}
 		return Command{Bytes: b, made: &c}, nil
 	case b[0]&cmdSkipable != 0:

@@ -17,6 +17,7 @@ import (
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
+	"github.com/tributarydb/tributary/sql/version"
 )
 
 var quiet = slog.New(slog.DiscardHandler)
@@ -207,6 +208,7 @@ func TestStops(t *testing.T) {
 	}
 	for name, bad := range map[string][]byte{
 		"unknown":   {0x10},
+		"newer":     meta.EncodeCommit(meta.CommitID{Gateway: 7, Epoch: 1, Seq: 'n', Mark: 1}, []catalog.Change{&catalog.FinalizeVersion{Version: version.Binary + 1}}),
 		"cut short": set("b")[:len(set("b"))-3],
 		"panic":     meta.EncodeCommit(meta.CommitID{Gateway: 7, Epoch: 1, Seq: 'p', Mark: 1}, []catalog.Change{&catalog.PutRelation{}}),
 	} {

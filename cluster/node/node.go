@@ -104,6 +104,7 @@ type Node struct {
 	locks   *advisory.Locks
 	observe *observe.Node
 	monitor *monitor
+	upgrade *upgrade
 	traffic rpc.Traffic
 	started time.Time
 
@@ -213,6 +214,9 @@ func Start(ctx context.Context, o Options) (_ *Node, err error) {
 	})
 	n.monitor = newMonitor(n)
 	n.watched.Go(func() { n.monitor.run(unwatch) })
+	n.upgrade = &upgrade{n.raft, func(id uint64) uint32 { return n.reportOf(id).Binary }, n.dir, n.o.Log}
+	n.watched.Go(func() { n.upgrade.record(unwatch) })
+	n.watched.Go(func() { n.upgrade.finalize(unwatch) })
 	n.up.Store(true)
 	n.Event("start", "info", n.o.Name, "the node has started")
 	heed, stopHeed := context.WithCancel(context.Background())

@@ -19,6 +19,7 @@ import (
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
+	"github.com/tributarydb/tributary/sql/version"
 )
 
 // Plan is a TRAIN statement that was checked over a state of the catalog.
@@ -93,6 +94,9 @@ func (j *Jobs) Plan(ctx context.Context, s Statement, c *query.Caller, st *catal
 	p.Job, err = train.NewJob(s.Algorithm, s.Predict, args, encoders, p.columns())
 	if err == nil {
 		err = p.mayGroup()
+	}
+	if err == nil && st.Finalized() < version.Binary {
+		err = p.Job.Finalized(args)
 	}
 	if err == nil && p.Job.Options.Bool("nan_as_null", false) {
 		if sel, err = missingNaN(sel, p.Query, p.Job); err != nil {

@@ -416,6 +416,11 @@ func (c *SetCluster) apply(e *edit) error {
 	return nil
 }
 
+func (c *FinalizeVersion) apply(e *edit) error {
+	e.s.finalized = max(e.s.finalized, c.Version)
+	return nil
+}
+
 func (c *DropNode) apply(e *edit) error {
 	delete(writable(e, mapNodes, &e.s.nodes), c.ID)
 	writable(e, mapRemoved, &e.s.removed)[c.ID] = true

@@ -138,6 +138,8 @@ type (
 	DropNode struct{ ID uint64 }
 	// SetCluster sets the cluster's id, in the place of Was (40001 if it has another).
 	SetCluster struct{ ID, Was ClusterID }
+	// FinalizeVersion raises the cluster's finalised version. A node whose program is older stops at it.
+	FinalizeVersion struct{ Version uint32 }
 
 	// PutSetting sets a cluster setting, or with Unset removes it.
 	PutSetting struct {

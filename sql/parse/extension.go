@@ -158,6 +158,9 @@ const (
 	NodeReset
 )
 
+// FinalizeUpgrade is ALTER SYSTEM FINALIZE UPGRADE.
+type FinalizeUpgrade struct{}
+
 // NoEffect is a statement that is accepted and does nothing: MySQL's LOCK TABLES, SET NAMES and the
 // like. The Statement's Notices say so.
 type NoEffect struct{ Command string }
@@ -179,6 +182,7 @@ func (*ShowBackups) Tag() string           { return "SHOW BACKUPS" }
 func (*Explain) Tag() string               { return "EXPLAIN" }
 func (*AlterTableRepartition) Tag() string { return "ALTER TABLE" }
 func (*AlterNode) Tag() string             { return "ALTER NODE" }
+func (*FinalizeUpgrade) Tag() string       { return "ALTER SYSTEM" }
 func (n *NoEffect) Tag() string            { return n.Command }
 
 func (*TrainModel) extension()            {}
@@ -197,4 +201,5 @@ func (*ShowBackups) extension()           {}
 func (*Explain) extension()               {}
 func (*AlterTableRepartition) extension() {}
 func (*AlterNode) extension()             {}
+func (*FinalizeUpgrade) extension()       {}
 func (*NoEffect) extension()              {}

@@ -51,6 +51,8 @@ func (c *cursor) statement() Extension {
 		return c.alterModel()
 	case c.accept("alter", "node"):
 		return c.alterNode()
+	case c.accept("alter", "system", "finalize", "upgrade"):
+		return &FinalizeUpgrade{}
 	case c.accept("drop", "model"):
 		return c.dropModel()
 	case c.accept("export", "model"):
