@@ -35,7 +35,11 @@ type Plan struct {
 
 // Plan checks a statement. Its context has the types of parameters that are known already.
 func (j *Jobs) Plan(ctx context.Context, s Statement, c *query.Context, st *catalog.State) (*Plan, error) {
-	binding := func(c *query.Context) *bind.Session { return j.cfg.Queries.Binding(c, st, s.Text, query.Poll(ctx)) }
+	binding := func(c *query.Context) *bind.Session {
+		b := j.cfg.Queries.Binding(c, st, s.Text, query.Poll(ctx))
+		b.Past = nil
+		return b
+	}
 	q, err := bind.Query(binding(c), s.Query)
 	if err != nil {
 		return nil, err

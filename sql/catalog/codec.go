@@ -19,6 +19,7 @@ var kinds = []Change{
 	&PutDatabase{}, &PutDefaultGrants{}, &DrainNode{}, &LockRows{}, &AskNode{}, &ReturnSequence{}, &ChangeModel{}, &PutStatistics{},
 	&PutFunction{}, &DropFunction{},
 	&PutSchedule{}, &DropSchedule{},
+	&ForgetPast{},
 }
 
 func init() { codec.Union(kinds...) }
@@ -83,6 +84,9 @@ type image struct {
 	Statistics []*Statistics
 	Functions  []*Function
 	Schedules  []*Schedule
+	At         int64 // Unix µs
+	Graves     []*Grave
+	Forgotten  int64
 }
 
 type imageSeq struct {
@@ -115,7 +119,8 @@ const stateFormat = 1
 func (s *State) MarshalBinary() ([]byte, error) {
 	im := image{Version: s.version, NextOID: s.nextOID, Schemas: sorted(s.schemas), Relations: sorted(s.relations), Enums: sorted(s.types),
 		Roles: sorted(s.roles), Models: sorted(s.models), Jobs: sorted(s.jobs), Nodes: sorted(s.nodes), Manifests: sorted(s.manifests),
-		Settings: s.settings, Cluster: s.cluster, Removed: slices.Sorted(maps.Keys(s.removed)), Database: s.database, Defaults: s.DefaultGrants(), Statistics: sorted(s.statistics), Functions: sorted(s.functions), Schedules: sorted(s.schedules)}
+		Settings: s.settings, Cluster: s.cluster, Removed: slices.Sorted(maps.Keys(s.removed)), Database: s.database, Defaults: s.DefaultGrants(), Statistics: sorted(s.statistics), Functions: sorted(s.functions), Schedules: sorted(s.schedules),
+		At: s.at, Graves: s.graves, Forgotten: s.forgotten}
 	for _, oid := range slices.Sorted(maps.Keys(s.sequences)) {
 		im.Sequences = append(im.Sequences, imageSeq{oid, s.sequences[oid]})
 	}
@@ -147,6 +152,7 @@ func UnmarshalState(b []byte) (*State, error) {
 	}
 	s := New()
 	s.version, s.nextOID = im.Version, im.NextOID
+	s.at, s.graves, s.forgotten = im.At, im.Graves, im.Forgotten // graveDue 0: the next commit computes it
 	s.schemas, s.roles, s.comments = map[types.OID]*Schema{}, map[types.OID]*Role{}, map[Dep]string{}
 	for _, x := range im.Schemas {
 		s.schemas[x.OID] = x

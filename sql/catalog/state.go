@@ -36,6 +36,8 @@ type State struct {
 	functionSet
 	schedules map[types.OID]*Schedule
 
+	kept
+
 	definitions *Definitions
 }
 
