@@ -32,6 +32,16 @@ func (m raftMeta) Past(ctx context.Context, at time.Time, hold func(version uint
 	return m.past.Seen(ctx, m.Current(), at)
 }
 
+// Was implements coord.Historian.
+func (m raftMeta) Was(ctx context.Context, at time.Time, version uint64, hold func(version uint64)) (*catalog.State, error) {
+	s, err := m.past.Was(ctx, m.Current(), at, version)
+	if err != nil {
+		return nil, err
+	}
+	hold(s.Version())
+	return m.past.Was(ctx, m.Current(), at, version)
+}
+
 // Barrier implements coord.Meta.
 func (m raftMeta) Barrier(ctx context.Context) error { return m.ReadIndex(ctx) }
 

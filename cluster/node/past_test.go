@@ -280,3 +280,77 @@ func TestForSystemTime(t *testing.T) {
 		})
 	}
 }
+
+// TestUndrop: a table that was dropped comes back with all that it had, by itself, by DROP SCHEMA CASCADE, under another name, in a
+// transaction, and from an earlier time; and only its owner brings it back.
+func TestUndrop(t *testing.T) {
+	for _, n := range oneAndThree() {
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			nodes := start(t, n, fewInline)
+			c := connect(t, nodes[n-1])
+			for _, s := range strings.SplitAfter(restorable, ";\n") {
+				if strings.TrimSpace(s) != "" {
+					c.must(s)
+				}
+			}
+			c.must("analyze s.t")
+			want, oid := c.must(fmt.Sprintf(described, "s.t")), c.must("select 's.t'::regclass::oid")
+			full := c.moment()
+			c.must("delete from s.t where id > 100; truncate small")
+			less := c.must(fmt.Sprintf(described, "s.t"))
+			c.must("drop table s.t")
+			c.must("undrop table s.t")
+			if got := c.must(fmt.Sprintf(described, "s.t")); !slices.Equal(got, less) {
+				t.Errorf("it comes back as\n%s\nit was\n%s", got, less)
+			}
+			if got := c.must("select 's.t'::regclass::oid"); !slices.Equal(got, oid) {
+				t.Error("another OID", got, oid)
+			}
+			c.must("insert into s.t (p, v) values (1, 1)") // the sequences go on, constraints hold
+			if _, err := c.do("insert into s.t (id, v) values (1, 1)"); pgerr.CodeOf(err) != pgerr.UniqueViolation {
+				t.Error(err)
+			}
+			c.must("begin; drop table s.t; commit; undrop table s.t as of '" + full + "'")
+			if got := c.must(fmt.Sprintf(described, "s.t")); !slices.Equal(got, want) {
+				t.Errorf("it comes back as\n%s\nit was\n%s", got, want)
+			}
+			c.must("drop schema s cascade")
+			for sql, code := range map[string]pgerr.Code{"undrop table s.t": pgerr.InvalidSchemaName, "undrop table nothing": pgerr.UndefinedTable,
+				"undrop table small as of '" + full + "'": pgerr.ObjectNotInPrerequisiteState, "undrop table s.t as of '-1 week'": pgerr.SnapshotTooOld} {
+				if _, err := c.do(sql); pgerr.CodeOf(err) != code {
+					t.Errorf("%s: %v", sql, err)
+				}
+			}
+			c.must("create schema s; create table s.t (x int)")
+			if _, err := c.do("undrop table s.t"); pgerr.CodeOf(err) != pgerr.DuplicateTable {
+				t.Error(err)
+			}
+			c.must("begin; undrop table s.t rename to back; rollback; undrop table s.t rename to back; undrop table s.parent")
+			if got := c.must(fmt.Sprintf(described, "s.back")); strings.Split(got[0], " | ")[0] != strings.Split(want[0], " | ")[0] {
+				t.Errorf("%s\n%s", got, want)
+			}
+			// The newest of several comes back first.
+			for i := range 3 {
+				c.must(fmt.Sprintf("create table again as select %d as x; drop table again", i))
+			}
+			for i := range 3 {
+				c.must("undrop table again rename to " + string(rune('x'+i)))
+				if got := c.must("select x from " + string(rune('x'+i))); got[0] != fmt.Sprint(2-i) {
+					t.Error(i, got)
+				}
+			}
+			c.must("create role o login; create role p login; grant create on schema public to o, p; create table owned (a int); alter table owned owner to o; drop table owned")
+			for _, role := range []string{"p", "o"} {
+				s, err := nodes[0].Engine().Connect(context.Background(), startup(role))
+				if err != nil {
+					t.Fatal(err)
+				}
+				_, err = (&client{t, s}).do("undrop table public.owned")
+				if role == "p" && pgerr.CodeOf(err) != pgerr.InsufficientPrivilege || role == "o" && err != nil {
+					t.Error(role, err)
+				}
+				_ = s.Close()
+			}
+		})
+	}
+}

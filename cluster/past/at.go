@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/tributarydb/tributary/cluster/meta"
@@ -17,24 +18,60 @@ func (h *History) Seen(ctx context.Context, now *catalog.State, at time.Time) (*
 	if !at.Before(now.Time()) {
 		return now, nil
 	}
-	e, err := h.at(ctx, at)
+	e, err := h.at(ctx, moment{at: at})
 	if err != nil {
 		return nil, err
 	}
 	return h.states.seen(e, now), nil
 }
 
+// Was returns the state of a time, or if that is not 0 of a version that is not the newest, with its privileges of then.
+func (h *History) Was(ctx context.Context, now *catalog.State, at time.Time, version uint64) (*catalog.State, error) {
+	if version == 0 && !at.Before(now.Time()) {
+		return now, nil
+	}
+	e, err := h.at(ctx, moment{at, version})
+	if err != nil {
+		return nil, err
+	}
+	return catalog.AsItWas(h.states.seen(e, now), e.state), nil
+}
+
+// moment is a time, or the version of a state.
+type moment struct {
+	at      time.Time
+	version uint64 // 0: at
+}
+
+// has reports whether a state is no later.
+func (m moment) has(version uint64, micros int64) bool {
+	if m.version > 0 {
+		return version <= m.version
+	}
+	return micros <= m.at.UnixMicro()
+}
+
+func (m moment) reaches(s *catalog.State) bool {
+	return m.has(s.Version(), max(s.Time().UnixMicro(), 0))
+}
+
+func (m moment) String() string {
+	if m.version > 0 {
+		return "version " + strconv.FormatUint(m.version, 10)
+	}
+	return m.at.UTC().Format("2006-01-02 15:04:05.999999Z07:00")
+}
+
 // At returns the state of a time as it was then.
 func (h *History) At(ctx context.Context, at time.Time) (*catalog.State, error) {
-	e, err := h.at(ctx, at)
+	e, err := h.at(ctx, moment{at: at})
 	if err != nil {
 		return nil, err
 	}
 	return e.state, nil
 }
 
-func (h *History) at(ctx context.Context, at time.Time) (*entry, error) {
-	micros := at.UnixMicro()
+func (h *History) at(ctx context.Context, at moment) (*entry, error) {
 	h.mu.Lock()
 	h.flush()
 	files, first, pending := slices.Clone(h.files), h.from(), h.pending
@@ -43,11 +80,11 @@ func (h *History) at(ctx context.Context, at time.Time) (*entry, error) {
 	e := h.states.before(at)
 	var from *file
 	for _, f := range files {
-		if f.state && f.micros <= micros && (e == nil || f.version > e.state.Version()) {
+		if f.state && at.has(f.version, f.micros) && (e == nil || f.version > e.state.Version()) {
 			from = f
 		}
 	}
-	if pending != nil && !pending.Time().After(at) && (e == nil || pending.Version() > e.state.Version()) && (from == nil || pending.Version() > from.version) {
+	if pending != nil && at.reaches(pending) && (e == nil || pending.Version() > e.state.Version()) && (from == nil || pending.Version() > from.version) {
 		e, from = &entry{state: pending, bytes: 3 * catalog.EncodedBytes(pending)}, nil
 	}
 	switch {
@@ -75,8 +112,8 @@ func (h *History) at(ctx context.Context, at time.Time) (*entry, error) {
 }
 
 // unknown is the error of a time of which there is no history.
-func unknown(at, first time.Time) *pgerr.Error {
-	err := pgerr.New(pgerr.SnapshotTooOld, "the past at %s is not known", at.UTC().Format("2006-01-02 15:04:05.999999Z07:00"))
+func unknown(at moment, first time.Time) *pgerr.Error {
+	err := pgerr.New(pgerr.SnapshotTooOld, "the past at %s is not known", at)
 	if first.IsZero() {
 		return err.WithDetail("This node has no history.").WithHint("The past is kept for as long as tributary.retention says.")
 	}
@@ -85,8 +122,7 @@ func unknown(at, first time.Time) *pgerr.Error {
 }
 
 // replay applies the commits after a state up to a time.
-func (h *History) replay(ctx context.Context, files []*file, s *catalog.State, at time.Time) (*catalog.State, error) {
-	micros := at.UnixMicro()
+func (h *History) replay(ctx context.Context, files []*file, s *catalog.State, at moment) (*catalog.State, error) {
 	var buf []byte
 	for i, f := range files {
 		if f.state || f.version > s.Version() {
@@ -117,7 +153,7 @@ func (h *History) replay(ctx context.Context, files []*file, s *catalog.State, a
 			if rec.before != s.Version() {
 				break
 			}
-			if rec.micros > micros {
+			if !at.has(rec.version, rec.micros) {
 				_ = r.Close()
 				if s.Time().IsZero() { // from before commits had times, or anything was
 					return nil, unknown(at, time.UnixMicro(rec.micros))

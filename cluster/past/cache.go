@@ -2,7 +2,6 @@ package past
 
 import (
 	"sync"
-	"time"
 
 	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/sql/catalog"
@@ -32,12 +31,12 @@ func (c *cache) begin(pool *mem.Pool) {
 	pool.AddIdle(c.acct.Reserved, c.shed)
 }
 
-// before returns the newest state no later than a time; nil for none.
-func (c *cache) before(at time.Time) (best *entry) {
+// before returns the newest state no later than a moment; nil for none.
+func (c *cache) before(at moment) (best *entry) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, e := range c.entries {
-		if !e.state.Time().After(at) && (best == nil || e.state.Version() > best.state.Version()) {
+		if at.reaches(e.state) && (best == nil || e.state.Version() > best.state.Version()) {
 			best = e
 		}
 	}

@@ -24,7 +24,9 @@ func References(s *catalog.State, node uint64) map[catalog.SegmentID]struct{} {
 		add(g)
 	}
 	for _, g := range s.Graves() {
-		add(g.File)
+		if g.File != nil {
+			add(g.File)
+		}
 	}
 	return refs
 }

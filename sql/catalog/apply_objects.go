@@ -83,6 +83,7 @@ func (c *DropRelation) apply(e *edit) error {
 	}
 	delete(writable(e, mapRelations, &e.s.relations), c.OID)
 	delete(writable(e, mapNames, &e.s.names), QName{old.Schema, old.Name})
+	e.buryTable(old)
 	if m := e.s.manifests[c.OID]; m != nil {
 		e.buryAll(old, m)
 		delete(writable(e, mapManifests, &e.s.manifests), c.OID)

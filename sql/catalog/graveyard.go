@@ -19,13 +19,22 @@ const (
 	DefaultRetention = time.Hour
 )
 
-// Grave is a file that left the catalog and that reading the past may still need.
+// Grave is a file that left the catalog and that reading the past may still need, or a table that was dropped.
 type Grave struct {
 	Of   types.OID // the table or the model
-	File *Segment  // without what says what is in it
+	File *Segment  // without what says what is in it; nil for a table
 	Left int64     // when it left, as State.Time in µs
 	// Keep is how long the past of a table that was dropped is kept, in µs; -1 for as long as the cluster keeps it.
 	Keep int64
+	// Table is a table that was dropped; nil for a file.
+	Table *Dropped
+}
+
+// Dropped is a table that was dropped.
+type Dropped struct {
+	Schema, Name string
+	Owner        types.OID
+	Version      uint64 // of the last state that had it
 }
 
 // ParseRetention reads a length of time, of the setting or of a storage parameter.
@@ -110,16 +119,30 @@ func (e *edit) bury(of types.OID, rel *Relation, files ...*Segment) {
 	if !e.commit || rel != nil && rel.Temp {
 		return
 	}
-	keep := int64(-1)
-	if rel != nil && rel.Options[Retention] != "" {
-		keep = int64(RetentionOf(e.s, rel) / time.Microsecond)
-	}
+	keep := keepOf(e.s, rel)
 	for _, g := range files {
 		if g.Inline == nil && !g.ID.IsZero() {
 			e.buried = append(e.buried, &Grave{Of: of, Keep: keep, Left: e.s.at,
 				File: &Segment{ID: g.ID, Rows: g.Rows, Bytes: g.Bytes, SHA256: g.SHA256, XXH128: g.XXH128, Nodes: g.Nodes}})
 		}
 	}
+}
+
+// buryTable keeps in mind that a table was dropped, which has been in the state before.
+func (e *edit) buryTable(r *Relation) {
+	sc := e.base.schemas[r.Schema]
+	if !e.commit || r.Temp || r.Kind != KindTable || sc == nil || e.base.relations[r.OID] == nil {
+		return
+	}
+	e.buried = append(e.buried, &Grave{Of: r.OID, Left: e.s.at, Keep: keepOf(e.s, r), Table: &Dropped{sc.Name, r.Name, r.Owner, e.base.version}})
+}
+
+// keepOf is Grave.Keep for what belongs to a relation.
+func keepOf(s *State, r *Relation) int64 {
+	if r == nil || r.Options[Retention] == "" {
+		return -1
+	}
+	return int64(RetentionOf(s, r) / time.Microsecond)
 }
 
 // buryAll buries all files of a manifest.
@@ -192,7 +215,7 @@ func (e *edit) keepGraves(redefined bool) {
 // forgetGraves drops a node from the files' holders.
 func (e *edit) forgetGraves(node uint64) {
 	for i, g := range e.s.graves {
-		if !slices.Contains(g.File.Nodes, node) {
+		if g.File == nil || !slices.Contains(g.File.Nodes, node) {
 			continue
 		}
 		if !e.ownGraves {

@@ -64,6 +64,13 @@ func SeenFrom(s, now *State) *State {
 	return &n
 }
 
+// AsItWas is seen, which SeenFrom made of s, with the relations' owners and privileges of then: for tables that come back.
+func AsItWas(seen, s *State) *State {
+	n := *seen
+	n.relations, n.definitions = s.relations, new(Definitions)
+	return &n
+}
+
 // Sight is what SeenFrom takes from the state of now: while it is the same, so is what is seen.
 type Sight struct {
 	definitions    *Definitions
@@ -104,7 +111,9 @@ func where(s, now *State) {
 		at[f.ID] = f.Nodes
 	}
 	for _, g := range now.graves {
-		at[g.File.ID] = g.File.Nodes
+		if g.File != nil {
+			at[g.File.ID] = g.File.Nodes
+		}
 	}
 	s.lost = map[types.OID]bool{}
 	manifests := make(map[types.OID]*Manifest, len(s.manifests))
