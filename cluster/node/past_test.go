@@ -161,6 +161,9 @@ func TestPastGoes(t *testing.T) {
 	at := c.moment()
 	c.must("drop table a; drop table b")
 	until(t, "files to go", func() bool { return files() < both })
+	if got := c.must("select relation, kind, dropped_at is null, retention, files > 0, bytes > 0 from cluster.history order by 1"); !slices.Equal(got, []string{"a|table|f|01:00:00|t|t"}) {
+		t.Error(got)
+	}
 	if got := c.must("set tributary.as_of = '" + at + "'; select count(*) from a; "); got[0] != "20000" {
 		t.Error(got)
 	}
