@@ -357,3 +357,34 @@ func TestUndrop(t *testing.T) {
 		})
 	}
 }
+
+// TestTrainOnPast: a model of rows of the past is the one that those rows give, inside a transaction and outside, and the training
+// keeps them although the past itself is kept no longer.
+func TestTrainOnPast(t *testing.T) {
+	for _, n := range oneAndThree() {
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			nodes := start(t, n, fewInline)
+			c := connect(t, nodes[n-1], spread)
+			c.must(flowers)
+			c.must("train model first using logistic_regression predict kind as select kind, a, b from flowers")
+			at := c.moment()
+			c.must("delete from flowers where a > (select avg(a) from flowers); update flowers set b = -b")
+			const again = "train model %s using logistic_regression predict kind as select kind, a, b from flowers for system_time as of '%s'"
+			c.must(fmt.Sprintf(again, "second", at))
+			c.must("begin")
+			c.must(fmt.Sprintf(again, "third", at))
+			c.must("commit")
+			c.must("train model other using logistic_regression predict kind as select kind, a, b from flowers")
+			got := c.must("select name, sha256 = (select sha256 from ml.models where name = 'first') from ml.models order by 1")
+			if want := []string{"first|t", "other|f", "second|t", "third|t"}; !slices.Equal(got, want) {
+				t.Error(got)
+			}
+			if got := c.must("select count(distinct snapshot #>> '{tables,0,digest}') from ml.models where name <> 'other'"); got[0] != "1" {
+				t.Error("snapshots", got)
+			}
+			c.must("drop table flowers")
+			c.must(fmt.Sprintf("explain "+again, "fourth", at))
+			c.must(fmt.Sprintf(again, "fourth", at))
+		})
+	}
+}

@@ -242,6 +242,11 @@ func (c *PutJob) apply(e *edit) error {
 			n.Reads = append(n.Reads, m)
 		}
 	}
+	for _, m := range c.Job.Reads { // others are as they are now
+		if slices.ContainsFunc(n.Past, func(r *Relation) bool { return r.OID == m.Table }) {
+			n.Reads = append(n.Reads, m)
+		}
+	}
 	writable(e, mapJobs, &e.s.jobs)[n.OID] = &n
 	e.noteOID(n.OID)
 	return nil

@@ -362,6 +362,9 @@ type Job struct {
 	// Merges is the tree in which the sums of the nodes' rows are merged, from its root on.
 	Merges []JobMerge
 	Trials []ModelTrial // of a search, by number, as far as they have begun
+	// Past are the tables of the past that the query reads, in the order in which it names them, as they are in the statement's
+	// state (WithPast). Their segments are among Reads.
+	Past []*Relation
 }
 
 // JobMerge is a place in the tree of a job's reductions: place Index of level Level, counted from the nodes' own sums
@@ -425,6 +428,12 @@ func (j *Job) At(s *State) *State {
 	}
 	for _, m := range j.Reads {
 		n.manifests[m.Table] = m
+	}
+	if len(j.Past) > 0 {
+		n.relations = maps.Clone(s.relations)
+		for _, r := range j.Past {
+			n.relations[r.OID] = r
+		}
 	}
 	return &n
 }

@@ -164,6 +164,14 @@ func (s *kept) Lost(oid types.OID) bool { return s.lost[oid] }
 // PastOID begins the OIDs of relations of the past among those of a statement.
 const PastOID types.OID = 0x3f000000
 
+// PastOf lists the tables of the past that a state has beside its own, in the order in which WithPast added them.
+func PastOf(s *State) (out []*Relation) {
+	for oid := PastOID; s.relations[oid] != nil; oid++ {
+		out = append(out, s.relations[oid])
+	}
+	return out
+}
+
 // WithPast returns s with a table of the past beside its own, and the table as it is there: under an OID of its own, and a name
 // that no other has. then is as seen from s.
 func WithPast(s, then *State, r *Relation) (*State, *Relation) {
@@ -178,8 +186,10 @@ func WithPast(s, then *State, r *Relation) (*State, *Relation) {
 	n.relations = maps.Clone(s.relations)
 	n.relations[oid] = c
 	if m := then.manifests[r.OID]; m != nil {
+		mine := *m
+		mine.Table = oid
 		n.manifests = maps.Clone(s.manifests)
-		n.manifests[oid] = m
+		n.manifests[oid] = &mine
 	}
 	if st := then.statistics[r.OID]; st != nil {
 		n.statistics = maps.Clone(s.statistics)

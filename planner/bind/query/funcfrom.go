@@ -452,6 +452,23 @@ func pastTable(sc *scope.Scope, schema, name string, n *ast.RangeFunction, fc *a
 	if err != nil {
 		return it, true, err
 	}
+	rv := ast.NewRangeVar(parts[len(parts)-1], "", "")
+	scan := func(rel *catalog.Relation, schema string) (scope.FromItem, bool, error) {
+		scan, rl, err := Scan(sc, rel, schema, rv, b.TableUse(rel, 'r'))
+		if err != nil {
+			return it, true, err
+		}
+		it, err = Finish(sc, scan, rl, n.Alias, "table")
+		return it, true, err
+	}
+	if b.Session.Recorded && b.View == nil {
+		all := catalog.PastOf(b.Session.State)
+		if b.Session.Named >= len(all) {
+			return it, true, pgerr.Internal("a table of the past was not recorded")
+		}
+		b.Session.Named++
+		return scan(all[b.Session.Named-1], "")
+	}
 	at, known, err := timeOf(sc, args[1])
 	if err != nil {
 		return it, true, err
@@ -467,7 +484,6 @@ func pastTable(sc *scope.Scope, schema, name string, n *ast.RangeFunction, fc *a
 			return it, true, b.At(err, b.SpotExpr(args[1]))
 		}
 	}
-	rv := ast.NewRangeVar(parts[len(parts)-1], "", "")
 	if len(parts) > 1 {
 		rv.SchemaName = parts[len(parts)-2]
 	}
@@ -486,12 +502,7 @@ func pastTable(sc *scope.Scope, schema, name string, n *ast.RangeFunction, fc *a
 	}
 	st, rel := catalog.WithPast(now, then, hit.Rel)
 	b.Session.State = st
-	scan, rl, err := Scan(sc, rel, hit.Schema, rv, b.TableUse(rel, 'r'))
-	if err != nil {
-		return it, true, err
-	}
-	it, err = Finish(sc, scan, rl, n.Alias, "table")
-	return it, true, err
+	return scan(rel, hit.Schema)
 }
 
 // timeOf evaluates a time. It is not known where the values of parameters are not.

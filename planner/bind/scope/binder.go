@@ -15,7 +15,7 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// Session is the part of the session that binding a statement needs. Only State and Dated are changed: see Past.
+// Session is the part of the session that binding a statement needs. Only State, Named and Dated are changed: see Past.
 type Session struct {
 	typing.Names
 	// ParamTypes are the types the client gave for $1, $2, …; OID 0 or unknown
@@ -36,6 +36,10 @@ type Session struct {
 	// Past returns the catalog as it was at a time, as it may be read now; nil where the past cannot be read. A table that is
 	// read so becomes one of State, which is another then.
 	Past func(at time.Time) (*catalog.State, error)
+	// Recorded: the text was bound before, and State has the tables of the past that it names (catalog.PastOf); Named counts
+	// those that binding has come to.
+	Recorded bool
+	Named    int
 	// Dated is set where what the statement means depends on the time or on values of parameters.
 	Dated bool
 	// HasParams: Fold knows the values of parameters.
