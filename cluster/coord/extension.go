@@ -60,6 +60,8 @@ func (c *dispatcher) extension(ctx context.Context, st *parse.Statement, params 
 		return backups{c}.backup(n)
 	case *parse.Restore:
 		return backups{c}.restore(n)
+	case *parse.Undrop:
+		return undrop(c, n), nil
 	case *parse.ShowBackups:
 		return backups{c}.show(n)
 	case *parse.NoEffect:

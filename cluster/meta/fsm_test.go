@@ -328,7 +328,7 @@ func TestApplyMade(t *testing.T) {
 	apply := func(id meta.CommitID, changes ...catalog.Change) meta.Response {
 		t.Helper()
 		index++
-		cmd := meta.NewCommand(id, changes)
+		cmd := meta.NewCommand(id, time.Now(), changes)
 		a := made.ApplyAfter(index-1, []*raft.Log{{Index: index, Type: raft.LogCommand, Data: cmd.Bytes}}, []meta.Command{cmd})
 		b := read.ApplyBatch([]*raft.Log{{Index: index, Type: raft.LogCommand, Data: bytes.Clone(cmd.Bytes)}})
 		if !reflect.DeepEqual(a, b) {

@@ -32,11 +32,18 @@ type Plan struct {
 	// are trained on, and of those that say which group a row belongs to.
 	Groups     *catalog.ModelGroups
 	rows, keys []int
+	// State is the one that the plan is made over, with the tables of the past that its query reads.
+	State *catalog.State
 }
 
 // Plan checks a statement. Its caller has the types of parameters that are known already.
 func (j *Jobs) Plan(ctx context.Context, s Statement, c *query.Caller, st *catalog.State) (*Plan, error) {
-	binding := func(c *query.Caller) *bind.Session { return j.cfg.Queries.Binding(c, st, s.Text, query.Poll(ctx)) }
+	var last *bind.Session
+	binding := func(c *query.Caller) *bind.Session {
+		last = j.cfg.Queries.Binding(c, st, s.Text, query.Poll(ctx))
+		last.Recorded = catalog.PastOf(st) != nil // each binding finds the same ones
+		return last
+	}
 	q, err := bind.Query(binding(c), s.Query)
 	if err != nil {
 		return nil, err
@@ -104,8 +111,9 @@ func (j *Jobs) Plan(ctx context.Context, s Statement, c *query.Caller, st *catal
 		}
 		p.Query, err = bind.Query(binding(c), sel)
 	}
+	p.State = last.State
 	if err == nil && p.Job.Plan.Given != nil {
-		p.Given, err = j.given(ctx, c, st, p.Job)
+		p.Given, err = j.given(ctx, c, p.State, p.Job)
 	}
 	return p, err
 }

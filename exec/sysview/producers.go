@@ -130,5 +130,6 @@ func init() {
 		"cluster.tasks":      clusterTasks,
 		"cluster.schedules":  clusterSchedules,
 		"cluster.version":    clusterVersion,
+		"cluster.history":    clusterHistory,
 	}
 }

@@ -102,6 +102,11 @@ func (p *planner) tableOptions(rel *catalog.Relation, opts *ast.NodeList) error 
 			}
 			rel.Partitions = n
 		case distributionOption: // its columns are found when the table has them
+		case catalog.Retention:
+			if _, ok := catalog.ParseRetention(text(d.Arg)); !ok {
+				return pgerr.New(pgerr.InvalidParameterValue, "invalid value for parameter %q: %q", d.Defname, text(d.Arg)).
+					WithHint("Give a length of time, such as '30min', '1h' or '7 days'.")
+			}
 		case "fillfactor", "autovacuum_enabled", "parallel_workers":
 			// Storage hints of PostgreSQL: kept and shown, without an effect here.
 		case "oids":
@@ -111,7 +116,7 @@ func (p *planner) tableOptions(rel *catalog.Relation, opts *ast.NodeList) error 
 			continue
 		default:
 			return pgerr.New(pgerr.InvalidParameterValue, "unrecognized parameter %q", d.Defname).
-				WithHint("Tables take partitions = n and distribution_key = 'columns'.")
+				WithHint("Tables take partitions = n, distribution_key = 'columns' and retention = 'time'.")
 		}
 		if rel.Options == nil {
 			rel.Options = map[string]string{}

@@ -239,6 +239,9 @@ type (
 		File  SegmentID
 		Nodes []uint64
 	}
+	// ForgetPast removes the files that left the catalog up to a time (Unix µs) and are kept for the past alone: for
+	// the room that they take.
+	ForgetPast struct{ Micros int64 }
 	// Truncate removes all segments of a table.
 	Truncate struct {
 		Table         types.OID

@@ -24,6 +24,7 @@ var kinds = []Change{
 	&PutSchedule{}, &DropSchedule{},
 	&CancelTrial{},
 	&FinalizeVersion{},
+	&ForgetPast{},
 }
 
 func init() { codec.Union(kinds...) }
@@ -83,6 +84,9 @@ type image struct {
 	Functions  []*Function
 	Schedules  []*Schedule
 	Finalized  uint32
+	At         int64 // Unix µs
+	Graves     []*Grave
+	Forgotten  int64
 }
 
 type imageSeq struct {
@@ -125,7 +129,8 @@ const (
 func (s *State) MarshalBinary() ([]byte, error) {
 	im := image{Version: s.version, NextOID: s.nextOID, Schemas: sorted(s.schemas), Relations: sorted(s.relations), Enums: sorted(s.types),
 		Roles: sorted(s.roles), Models: sorted(s.models), Jobs: sorted(s.jobs), Nodes: sorted(s.nodes), Manifests: sorted(s.manifests),
-		Settings: s.settings, Cluster: s.cluster, Removed: slices.Sorted(maps.Keys(s.removed)), Database: s.database, Defaults: s.DefaultGrants(), Statistics: sorted(s.statistics), Functions: sorted(s.functions), Schedules: sorted(s.schedules), Finalized: s.finalized}
+		Settings: s.settings, Cluster: s.cluster, Removed: slices.Sorted(maps.Keys(s.removed)), Database: s.database, Defaults: s.DefaultGrants(), Statistics: sorted(s.statistics), Functions: sorted(s.functions), Schedules: sorted(s.schedules),
+		Finalized: s.finalized, At: s.at, Graves: s.graves, Forgotten: s.forgotten}
 	for _, oid := range slices.Sorted(maps.Keys(s.sequences)) {
 		im.Sequences = append(im.Sequences, imageSeq{oid, s.sequences[oid]})
 	}
@@ -176,6 +181,7 @@ func UnmarshalState(b []byte) (*State, error) {
 	}
 	s := New()
 	s.version, s.nextOID, s.finalized = im.Version, im.NextOID, im.Finalized
+	s.at, s.graves, s.forgotten = im.At, im.Graves, im.Forgotten // graveDue 0: the next commit computes it
 	s.schemas, s.roles, s.comments = map[types.OID]*Schema{}, map[types.OID]*Role{}, map[Dep]string{}
 	for _, x := range im.Schemas {
 		s.schemas[x.OID] = x

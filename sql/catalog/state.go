@@ -37,6 +37,8 @@ type State struct {
 	schedules map[types.OID]*Schedule
 	finality
 
+	kept
+
 	definitions *Definitions
 }
 

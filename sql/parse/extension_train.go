@@ -63,6 +63,8 @@ func (c *cursor) statement() Extension {
 		return c.backup()
 	case c.accept("restore"):
 		return c.restore()
+	case c.accept("undrop", "table"):
+		return c.undrop()
 	case c.accept("show", "backups"):
 		c.expect("from")
 		return &ShowBackups{URI: c.str()}

@@ -24,6 +24,7 @@ type rewriter struct {
 	merge map[int]int // see merge.go
 	// relations are those by their first tokens that the grammar has no place for: see relation.go.
 	relations map[int]relation
+	past      bool // tables are read as they were: see past.go
 	names     *dottedNames
 	lists     bool
 }

@@ -24,7 +24,7 @@ import (
 // characters, become what they stand for. Long lists of integers become one constant (integers.go).
 func (s *source) rewrite(lo, hi int, v survey) *fragment {
 	w := newRewriter(s, lo, hi)
-	w.merge, w.relations = v.merge, v.relations
+	w.merge, w.relations, w.past = v.merge, v.relations, v.past
 	s.rewriteTo(w, lo, hi)
 	return w.fragment()
 }
@@ -46,6 +46,10 @@ func (s *source) rewriteTo(w *rewriter, lo, hi int) {
 				i = s.rewriteTableArg(w, i, hi)
 				from = i
 			}
+		case w.past && startsPast(s, i, hi):
+			w.Copy(from, i)
+			i = writePast(s, w, i, hi)
+			from = i
 		case w.relations[i].call != "":
 			w.Copy(from, i)
 			i = s.writeRelation(w, i, hi)

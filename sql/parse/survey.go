@@ -16,6 +16,7 @@ type survey struct {
 	rewrite     bool // some tokens must be rewritten: see rewrite
 	bigNegative bool // -2147483648 and the like: see foldNegative
 	recursive   bool // CREATE RECURSIVE VIEW: see recursiveView
+	past        bool // a table is read as it was: see past.go
 	clauses     bool // a query has clauses both inside and after its parentheses
 	relations   map[int]relation
 	merge       map[int]int // ( and ) of a query with clauses inside and after: see merge.go
@@ -66,6 +67,8 @@ func (s *source) survey(lo, hi int) survey {
 				if i-lo <= 3 && s.IsWord(i, "recursive") && s.IsWord(i+1, "view") && s.IsWord(lo, "create") {
 					v.recursive = true
 				}
+			case 11:
+				v.past = v.past || !s.MySQL && systemTime(s, i-1)
 			}
 		case lex.Op:
 			v.rewrite = v.rewrite || s.excludeAt(i, lo, hi) > 0
@@ -108,7 +111,7 @@ func (s *source) survey(lo, hi int) survey {
 			refuse(err)
 		}
 	}
-	v.rewrite = v.rewrite || v.merge != nil || len(v.relations) > 0
+	v.rewrite = v.rewrite || v.past || v.merge != nil || len(v.relations) > 0
 	return v
 }
 
