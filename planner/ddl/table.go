@@ -1,6 +1,7 @@
 package ddl
 
 import (
+	"github.com/tributarydb/tributary/planner/bind"
 	"slices"
 	"strconv"
 
@@ -234,7 +235,7 @@ func (t *tableBuilder) column(d *ast.ColumnDef) error {
 		col.NotNull = true
 	}
 	if d.RawDefault != nil {
-		if col.Default, err = keptText(t.p, d.RawDefault); err != nil {
+		if col.Default, err = bind.KeptText(t.p.env.Bind, d.RawDefault); err != nil {
 			return err
 		}
 		t.exprs = append(t.exprs, exprCheck{spot: t.writtenDefault(d.RawDefault), text: col.Default, column: col.Name, kind: "DEFAULT", typ: col.Type})
@@ -259,7 +260,7 @@ func (t *tableBuilder) column(d *ast.ColumnDef) error {
 			if col.Default != "" {
 				return pgerr.New(pgerr.SyntaxError, "multiple default values specified for column %q of table %q", col.Name, t.rel.Name)
 			}
-			if col.Default, err = keptText(t.p, c.RawExpr); err != nil {
+			if col.Default, err = bind.KeptText(t.p.env.Bind, c.RawExpr); err != nil {
 				return err
 			}
 			t.exprs = append(t.exprs, exprCheck{spot: t.writtenDefault(c.RawExpr), text: col.Default, column: col.Name, kind: "DEFAULT", typ: col.Type})
@@ -276,7 +277,7 @@ func (t *tableBuilder) column(d *ast.ColumnDef) error {
 				return err
 			}
 		case ast.CONSTR_GENERATED:
-			if col.Generated, err = keptText(t.p, c.RawExpr); err != nil {
+			if col.Generated, err = bind.KeptText(t.p.env.Bind, c.RawExpr); err != nil {
 				return err
 			}
 			t.exprs = append(t.exprs, exprCheck{spot: t.written(c.RawExpr, &t.generated, "generated"), text: col.Generated, column: col.Name, kind: "GENERATED", typ: col.Type, allowCols: true})
