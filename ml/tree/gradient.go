@@ -19,9 +19,9 @@ type gradients struct {
 	loss    []float64
 }
 
-func (p *problem) newGradients() gradients {
+func (p *problem) newGradients() *gradients {
 	rows := max(2048/p.outputs, f64.Lanes) &^ (f64.Lanes - 1)
-	g := gradients{rows: rows, z: make([]float64, p.outputs*rows), h: make([]float64, p.outputs*rows), outputs: p.outputs,
+	g := &gradients{rows: rows, z: make([]float64, p.outputs*rows), h: make([]float64, p.outputs*rows), outputs: p.outputs,
 		ones: make([]float64, rows), y: make([]float64, rows), loss: make([]float64, rows)}
 	g.obj = p.loss.Objective
 	for i := range g.ones {
@@ -135,9 +135,7 @@ func (p *pass) round(k *rows, b *block.Block) error {
 
 // losses adds the losses of a block's rows.
 func (p *pass) losses(k *rows, b *block.Block, r *round, out *grown) {
-	if p.grad.obj == nil {
-		p.grad = p.w.p.newGradients()
-	}
+	p.grad = p.adder.scratch.gradients(p.w.p)
 	set := 0
 	if k.held {
 		set = 1
@@ -164,9 +162,7 @@ func (p *pass) gradients(k *rows, b *block.Block, r *round, out *grown) error {
 	if err := w.start(k); err != nil {
 		return err
 	}
-	if p.grad.obj == nil {
-		p.grad = pr.newGradients()
-	}
+	p.grad = p.adder.scratch.gradients(pr)
 	ls := lossSum{scale: 1 / pr.unit(r.Spread)}
 	residual := 0.0
 	plain := !pr.sampled() && w.g.unit == 1 && !pr.pairs(w.g)
