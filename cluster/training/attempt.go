@@ -18,10 +18,15 @@ const maxAttempts = 20
 
 // run trains. It tries again, from the last checkpoint, if a node is lost or has repaired a damaged
 // file.
-func (d *drive) run(ctx context.Context) error {
+func (d *drive) run(ctx context.Context) (err error) {
 	rec, rescan := d.rec, true
+	defer func() {
+		if cerr := d.closeGroups(); err == nil {
+			err = cerr
+		}
+	}()
 	for n := 1; ; n++ {
-		err := d.attempt(ctx, fmt.Sprintf("%d.%d.%x.%d", rec.job.OID, rec.job.Epoch, d.j.started.UnixNano(), n), rescan)
+		err = d.attempt(ctx, fmt.Sprintf("%d.%d.%x.%d", rec.job.OID, rec.job.Epoch, d.j.started.UnixNano(), n), rescan)
 		var repaired *store.RepairedError
 		switch {
 		case err == nil || ctx.Err() != nil:
@@ -77,7 +82,10 @@ func (d *drive) attemptFrom(ctx context.Context, name string, rescan bool, resum
 		return err
 	}
 	defer r.close()
-	in := train.Input{Job: d.plan.Job, Resume: resume, Save: d.rec, Progress: d.rec.event}
+	in := train.Input{Job: d.plan.Job, Resume: resume, Progress: d.rec.event}
+	if d.only == nil { // a checkpoint is of all groups, or of the model of all rows before them
+		in.Save = d.rec
+	}
 	src := d.source(r.query)
 	g, over, err := d.over(ctx, name, src)
 	if err == nil && g == nil {

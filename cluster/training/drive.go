@@ -29,6 +29,8 @@ type drive struct {
 
 	result  *train.Result
 	groups  *catalog.ModelGroups // of a training of groups
+	runs    *groupRuns           // likewise
+	only    *group               // the group that is trained alone; nil: all rows are trained on
 	reused  bool                 // trained on the cached dataset of an earlier training
 	reading time.Duration        // duration of the dataset stage and of distributing the rows
 	planned string               // the dataset stage as it ran, for EXPLAIN
@@ -84,6 +86,7 @@ func (d *drive) read(ctx context.Context) (*reading, error) {
 		}
 		q = p.Query
 	}
+	d.within(q)
 	run := d.x.Open(d.state)
 	p, err := run.Optimize(ctx, planner.Once(q))
 	if err != nil {

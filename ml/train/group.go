@@ -17,32 +17,40 @@ import (
 // of one worker and one thread each, over these rows alone. It implements op.GroupTrainer.
 type GroupTrainer struct {
 	job  *Job
+	long int64
+	node uint64
+	pool *mem.Pool // the statement's
 	cfg  WorkerConfig
 	w    *Worker // of the open group
 	rows int64
 	err  error // the group's, met while its rows were added
+	left bool  // it has too many rows
 }
 
-// NewGroupTrainer makes a trainer; pool is the statement's on this node.
-func NewGroupTrainer(job []byte, pool *mem.Pool, temp string) (*GroupTrainer, error) {
+// NewGroupTrainer makes a trainer of groups with at most long rows, 0 for any; pool is the statement's on this node.
+func NewGroupTrainer(job []byte, long int64, pool *mem.Pool, temp string, node uint64) (*GroupTrainer, error) {
 	j, err := DecodeJob(job)
 	if err != nil {
 		return nil, err
 	}
-	return &GroupTrainer{job: j, cfg: WorkerConfig{Pool: pool.Child("groups", 0), Temp: temp}}, nil
+	return &GroupTrainer{job: j, long: long, node: node, pool: pool, cfg: WorkerConfig{Pool: pool.Child("groups", 0), Temp: temp}}, nil
 }
 
 // Add implements op.GroupTrainer.
 func (t *GroupTrainer) Add(ctx context.Context, b *batch.Batch, from, to int) (err error) {
-	if t.w == nil {
+	if t.rows == 0 {
 		t.cfg.Context = ctx
 		if t.w, err = NewWorker(t.job, t.cfg); err != nil {
 			return err
 		}
-		t.rows, t.err = 0, nil
+		t.err, t.left = nil, false
 	}
-	if t.rows += int64(to - from); t.err != nil {
+	switch t.rows += int64(to - from); {
+	case t.err != nil || t.left:
 		return nil
+	case t.long > 0 && t.rows > t.long:
+		t.left = true
+		return t.close()
 	}
 	if err = t.w.Add(ctx, b.Slice(from, to)); err != nil && ctx.Err() == nil && ofGroup(err) {
 		t.err, err = err, nil
@@ -52,7 +60,15 @@ func (t *GroupTrainer) Add(ctx context.Context, b *batch.Batch, from, to int) (e
 
 // End implements op.GroupTrainer.
 func (t *GroupTrainer) End(ctx context.Context) ([]byte, error) {
+	rows := t.rows
+	t.rows = 0
+	if t.left {
+		out := &groups.Outcome{Node: t.node, Long: rows}
+		return out.Append(nil), nil
+	}
+	before := t.cfg.Pool.Spilled()
 	g, err := t.train(ctx)
+	out := &groups.Outcome{Node: t.node, Read: t.w.read.Load(), Block: t.w.rows.Usage().Encoded, Written: t.cfg.Pool.Spilled() - before, Spilled: t.pool.Spilled(), Peak: t.pool.Peak()}
 	if cerr := t.close(); err == nil {
 		err = cerr
 	}
@@ -60,13 +76,13 @@ func (t *GroupTrainer) End(ctx context.Context) ([]byte, error) {
 	case err == nil:
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
-	case !ofGroup(err):
-		return nil, err
 	default:
-		e := pgerr.From(err)
-		g = &groups.Group{Code: string(e.Code), Error: e.Message, Rows: t.rows}
+		if g = GroupError(err, rows); g == nil {
+			return nil, err
+		}
 	}
-	return g.Append(nil), nil
+	out.Group = g.Append(nil)
+	return out.Append(nil), nil
 }
 
 // ofGroup reports whether an error is of a group's rows, and says nothing of other groups.
@@ -88,10 +104,24 @@ func (t *GroupTrainer) train(ctx context.Context) (*groups.Group, error) {
 	if err != nil {
 		return nil, err
 	}
+	return GroupOf(res), nil
+}
+
+// GroupOf is the group whose training had a result.
+func GroupOf(res *Result) *groups.Group {
 	g := &groups.Group{Rows: res.Rows, Iterations: res.Iterations, TrainLoss: res.TrainLoss, Converged: res.Converged, Metrics: res.Metrics,
 		Classes: ClassKeys(res.Model), Model: res.Model.Encode()}
 	g.SHA256 = sha256.Sum256(g.Model)
-	return g, nil
+	return g
+}
+
+// GroupError is the group whose training failed for its rows; nil if an error says nothing of them.
+func GroupError(err error, rows int64) *groups.Group {
+	if !ofGroup(err) {
+		return nil
+	}
+	e := pgerr.From(err)
+	return &groups.Group{Code: string(e.Code), Error: e.Message, Rows: rows}
 }
 
 // ClassKeys returns the keys of the classes of each target of a model.
