@@ -205,7 +205,7 @@ func (d *drive) collect(ctx context.Context, r *reading, name string) error {
 	// Gives up the admission: other statements are admitted while this one trains, perhaps for hours.
 	// The memory that it has charged still counts.
 	d.x.Admission.Rest()
-	if err == nil && d.show != nil {
+	if err == nil && d.show != nil && d.only == nil {
 		d.planned = r.Show(*d.show, nil)
 	}
 	return err

@@ -73,7 +73,9 @@ func (d *drive) openGroups(ctx context.Context) error {
 		if err := g.pile.Restore(rest[len(rest)-e.Left():]); err != nil {
 			return err
 		}
-		g.pooled = pooled
+		if len(pooled) > 0 {
+			g.pooled = pooled
+		}
 		return nil
 	})
 }
