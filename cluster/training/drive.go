@@ -87,7 +87,11 @@ func (d *drive) read(ctx context.Context) (*reading, error) {
 		q = p.Query
 	}
 	d.within(q)
-	run := d.x.Open(d.state)
+	st := d.state
+	if d.runs != nil && d.runs.part != nil {
+		st = d.runs.part
+	}
+	run := d.x.Open(st)
 	p, err := run.Optimize(ctx, planner.Once(q))
 	if err != nil {
 		run.Close()

@@ -36,9 +36,13 @@ type groupRuns struct {
 	dir    *spill.Dir
 	pooled []byte // the model of all rows, once it is trained
 	usage  map[uint64]*train.Usage
-	may    bool // the rows are the same each time, so that checkpoints may be made
-	every  int  // groups from one checkpoint to the next; 0: by time
-	none   bool // no checkpoints
+	known  bool               // the next two
+	base   *catalog.GroupBase // nil for none
+	part   *catalog.State     // what is to be read, where groups of an earlier version are kept; else nil
+	kept   int64              // how many are
+	may    bool               // the rows are the same each time, so that checkpoints may be made
+	every  int                // groups from one checkpoint to the next; 0: by time
+	none   bool               // no checkpoints
 	saved  time.Time
 	since  int           // groups since
 	took   time.Duration // of the last checkpoint
@@ -179,6 +183,7 @@ func (d *drive) attemptGroups(ctx context.Context, name string, rescan bool) err
 		return err
 	}
 	of, sum := *d.plan.Groups, &groupSum{}
+	of.Base, of.Kept = g.base, g.kept
 	write := func(w io.Writer) error { return d.writeGroups(w, &of, sum) }
 	if d.show != nil {
 		err = write(io.Discard)
@@ -207,6 +212,19 @@ func (d *drive) runGroups(ctx context.Context, most int64) (long []group, err er
 	}
 	defer r.close()
 	g := d.runs
+	if !g.known {
+		g.base, g.known = d.groupBase(r.query), true
+		if err := d.keepGroups(ctx, r.query); err != nil {
+			return nil, err
+		}
+		if g.part != nil {
+			r.close()
+			if r, err = d.read(ctx); err != nil {
+				return nil, err
+			}
+			defer r.close()
+		}
+	}
 	_, g.may = r.query.Identity(func(s *plan.Source) bool { return !source.IsFile(s.Name) })
 	root, err := d.grouped(ctx, r, g.pile.Keys(), most)
 	if err != nil {
