@@ -216,24 +216,18 @@ func (d *Dir) send(ctx context.Context, id catalog.SegmentID, to func([]byte) er
 	}
 	defer f.Close()
 	buf := make([]byte, 1<<20)
-	for {
-		if err := ctx.Err(); err != nil {
-			return err
+	for b, err := range disk.Blocks(f, func() []byte { return buf }) {
+		if err == nil {
+			err = ctx.Err()
 		}
-		n, err := io.ReadFull(f, buf)
-		if n > 0 {
-			if err := to(buf[:n]); err != nil {
-				return err
-			}
+		if err == nil {
+			err = to(b)
 		}
-		switch err {
-		case nil:
-		case io.EOF, io.ErrUnexpectedEOF:
-			return nil
-		default:
+		if err != nil {
 			return err
 		}
 	}
+	return nil
 }
 
 func ioError(err error, path string) error {

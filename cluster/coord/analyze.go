@@ -43,7 +43,7 @@ func (c *dispatcher) vacuum(n *ast.VacuumStmt) *session.Command {
 			switch {
 			case t.rel.Kind != catalog.KindTable && t.rel.Kind != catalog.KindMatView:
 				c.s.Notice(pgerr.New(pgerr.Warning, "skipping %q --- cannot analyze non-tables or special system tables", t.rel.Name).WithSeverity(pgerr.SevWarning))
-			case !st.Inherits(x.Context.Role, t.rel.Owner):
+			case !st.Inherits(x.Caller.Role, t.rel.Owner):
 				c.s.Notice(pgerr.New(pgerr.Warning, "skipping %q --- only table or database owner can analyze it", t.rel.Name).WithSeverity(pgerr.SevWarning))
 			default:
 				err = define.Analyze(x.Statement, st, t.rel, t.columns)
@@ -67,7 +67,7 @@ type vacuuming struct {
 func vacuumed(x *session.Execution, st *catalog.State, n *ast.VacuumStmt) (out []vacuuming, err error) {
 	if n.Rels == nil {
 		for _, r := range st.Relations() {
-			if (r.Kind == catalog.KindTable || r.Kind == catalog.KindMatView) && (!r.Temp || r.Schema == x.Context.Temp) {
+			if (r.Kind == catalog.KindTable || r.Kind == catalog.KindMatView) && (!r.Temp || r.Schema == x.Caller.Temp) {
 				out = append(out, vacuuming{rel: r})
 			}
 		}

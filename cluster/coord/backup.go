@@ -107,7 +107,7 @@ func (c backups) backup(n *parse.Backup) (*session.Command, error) {
 		}
 		st, err := x.View() // which the session holds: no node removes a file of it, or of a later one, before the end
 		if err == nil {
-			err = mayBackup(st, x.Context.Role, "BACKUP")
+			err = mayBackup(st, x.Caller.Role, "BACKUP")
 		}
 		if err != nil {
 			return nil, err
@@ -224,7 +224,7 @@ func lookIn(x *session.Execution, view *catalog.State, named []string) (path []s
 	if err != nil || schema != "" {
 		return []string{schema}, name, err
 	}
-	for _, sc := range x.Context.Schemas(view) {
+	for _, sc := range x.Caller.Schemas(view) {
 		path = append(path, sc.Name)
 	}
 	return path, name, nil
@@ -281,7 +281,7 @@ func (c backups) restore(n *parse.Restore) (*session.Command, error) {
 		}
 		st, err := x.View()
 		if err == nil {
-			err = mayBackup(st, x.Context.Role, "RESTORE")
+			err = mayBackup(st, x.Caller.Role, "RESTORE")
 		}
 		if err != nil {
 			return "", err
@@ -306,7 +306,7 @@ func (c backups) restoreFrom(ctx context.Context, x *session.Execution, st *cata
 	}
 	asOf := time.Time{}
 	if n.AsOf != "" {
-		at, err := types.ParseText(types.Timestamptz, n.AsOf, c.s.Context().Values)
+		at, err := types.ParseText(types.Timestamptz, n.AsOf, c.s.Caller().Values)
 		if err != nil {
 			return err
 		}
@@ -386,7 +386,7 @@ func (c backups) adoption(ctx context.Context, x *session.Execution, old, st *ca
 	if into == nil {
 		return nil, pgerr.New(pgerr.InvalidSchemaName, "schema %q does not exist", schema)
 	}
-	a := backup.NewAdoption(backup.Adoption{Old: old, Now: st, Schema: into, Name: name, Owner: x.Context.Role, NewOID: func() (types.OID, error) { return c.oids.New(ctx) }})
+	a := backup.NewAdoption(backup.Adoption{Old: old, Now: st, Schema: into, Name: name, Owner: x.Caller.Role, NewOID: func() (types.OID, error) { return c.oids.New(ctx) }})
 	if rel != nil {
 		return a, a.Table(rel)
 	}
@@ -398,7 +398,7 @@ func (c backups) show(n *parse.ShowBackups) (*session.Command, error) {
 	return &session.Command{Columns: listColumns, Run: func(ctx context.Context, x *session.Execution) (*session.Result, error) {
 		st, err := x.View()
 		if err == nil {
-			err = mayBackup(st, x.Context.Role, "SHOW BACKUPS")
+			err = mayBackup(st, x.Caller.Role, "SHOW BACKUPS")
 		}
 		if err != nil {
 			return nil, err

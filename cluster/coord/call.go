@@ -110,7 +110,7 @@ func (c *dispatcher) rowsText(ctx context.Context, cols []plan.Column, rows [][]
 	if err != nil {
 		return "", err
 	}
-	env := c.s.Context().Values
+	env := c.s.Caller().Values
 	none := ""
 	if len(rows) == 0 {
 		rows, none = [][]types.Datum{make([]types.Datum, len(cols))}, " WHERE false"

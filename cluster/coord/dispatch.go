@@ -116,6 +116,6 @@ func (c *dispatcher) alterSystem(n *ast.VariableSetStmt) *session.Command {
 			return "", err
 		}
 		value := func() (string, error) { return settingValue(x, n) }
-		return "ALTER SYSTEM", c.cluster.AlterSystem(x.Ctx, st, x.Context.Role, n, value, c.s.Notice)
+		return "ALTER SYSTEM", c.cluster.AlterSystem(x.Ctx, st, x.Caller.Role, n, value, c.s.Notice)
 	})
 }

@@ -41,7 +41,7 @@ func (c *dispatcher) extension(ctx context.Context, st *parse.Statement, params 
 			if err != nil {
 				return "", err
 			}
-			return "ALTER NODE", c.cluster.AlterNode(x.Ctx, view, x.Context.Role, n, c.s.Notice)
+			return "ALTER NODE", c.cluster.AlterNode(x.Ctx, view, x.Caller.Role, n, c.s.Notice)
 		}), nil
 	case *parse.AlterTableRepartition, *parse.DropModel, *parse.AlterModel:
 		return c.ddl(st), nil
@@ -77,7 +77,7 @@ func (c *dispatcher) retrain(ctx context.Context, st *parse.Statement, n *parse.
 	}
 	m, err := c.findModel(view, n.Name)
 	if err == nil {
-		err = c.s.Context().MustOwn(view, m)
+		err = c.s.Caller().MustOwn(view, m)
 	}
 	if err != nil {
 		return nil, err
@@ -136,7 +136,7 @@ func (c *dispatcher) alias(ctx context.Context, st *parse.Statement, text, verb 
 
 // findModel finds a model as a statement names it.
 func (c *dispatcher) findModel(st *catalog.State, name []string) (*catalog.Model, error) {
-	return c.queries.Model(c.s.Context(), st, name)
+	return c.queries.Model(c.s.Caller(), st, name)
 }
 
 func (c *dispatcher) describeModel(n *parse.DescribeModel) (*session.Command, error) {
@@ -195,7 +195,7 @@ func (c *dispatcher) describeModel(n *parse.DescribeModel) (*session.Command, er
 			rows = append(rows, []types.Datum{"comment", c})
 		}
 		rows = append(rows, []types.Datum{"sha256", fmt.Sprintf("%x", v.SHA256)})
-		if st.Inherits(x.Context.Role, m.Owner) {
+		if st.Inherits(x.Caller.Role, m.Owner) {
 			rows = append(rows, []types.Datum{"statement", v.Statement})
 		}
 		return session.Table(cols, rows, "DESCRIBE MODEL")

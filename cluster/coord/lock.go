@@ -44,6 +44,6 @@ func (c *dispatcher) lockTable(n *ast.LockStmt) (*session.Command, error) {
 			}
 			uses = append(uses, plan.TableUse{OID: rel.OID, Priv: 'r'})
 		}
-		return "LOCK TABLE", plan.Authorize(st, x.Context.Role, uses)
+		return "LOCK TABLE", plan.Authorize(st, x.Caller.Role, uses)
 	}), nil
 }

@@ -18,7 +18,7 @@ import (
 
 // mayUse returns an error where a statement's role may not use a model.
 func mayUse(x *session.Execution, st *catalog.State, m *catalog.Model) error {
-	if !st.May(x.Context.Role, m.Object(), 'U') {
+	if !st.May(x.Caller.Role, m.Object(), 'U') {
 		return pgerr.New(pgerr.InsufficientPrivilege, "permission denied for model %s", m.Name)
 	}
 	return nil
@@ -84,7 +84,7 @@ func importModel(c *dispatcher, text *parse.Statement, n *parse.ImportModel) (*s
 		if err != nil {
 			return nil, err
 		}
-		if err := c.trainings.MayImport(n, x.Context, st); err != nil {
+		if err := c.trainings.MayImport(n, x.Caller, st); err != nil {
 			return nil, err
 		}
 		x.Enter(st)
@@ -94,7 +94,7 @@ func importModel(c *dispatcher, text *parse.Statement, n *parse.ImportModel) (*s
 			if err != nil {
 				return err
 			}
-			ch, _, release, err := c.trainings.Import(x.Ctx, n, text, x.Context, st, b, acct)
+			ch, _, release, err := c.trainings.Import(x.Ctx, n, text, x.Caller, st, b, acct)
 			if err != nil {
 				return err
 			}

@@ -116,7 +116,7 @@ func constants(x *session.Execution, args []ast.Node, want []types.Type) ([]type
 	}
 	out := make([]types.Datum, len(args))
 	for i, a := range args {
-		e, err := bind.Argument(x.Binding(x.Ctx, st, x.Text, x.Context.ParamTypes), a, i+1, want[i])
+		e, err := bind.Argument(x.Binding(x.Ctx, st, x.Text, x.Caller.ParamTypes), a, i+1, want[i])
 		if err != nil {
 			return nil, err
 		}

@@ -21,13 +21,13 @@ import (
 
 // planning returns what the binder needs for a statement. Planning ends with ctx.
 func (c *dispatcher) planning(ctx context.Context, st *catalog.State, stmt *parse.Statement, params []types.Type) *bind.Session {
-	return c.queries.Binding(c.s.Context().With(nil, params), st, stmt, query.Poll(ctx))
+	return c.queries.Binding(c.s.Caller().With(nil, params), st, stmt, query.Poll(ctx))
 }
 
 // query handles SELECT, VALUES, TABLE and WITH.
 func (c *dispatcher) query(ctx context.Context, stmt *parse.Statement, params []types.Type) (*session.Command, error) {
 	first, err := c.bindView(ctx, c.s.OpenTxn(), func(st *catalog.State) (*planner.Bound, error) {
-		return c.queries.Bind(c.s.Context().With(nil, params), st, stmt, query.Poll(ctx))
+		return c.queries.Bind(c.s.Caller().With(nil, params), st, stmt, query.Poll(ctx))
 	})
 	if err != nil {
 		return nil, err
@@ -35,7 +35,7 @@ func (c *dispatcher) query(ctx context.Context, stmt *parse.Statement, params []
 	made := first.b.Query
 	return &session.Command{Columns: made.Cols, Params: made.Params, Run: func(ctx context.Context, x *session.Execution) (*session.Result, error) {
 		view, err := c.bindView(x.Ctx, x.Txn.Txn, func(now *catalog.State) (*planner.Bound, error) {
-			return c.queries.Bind(x.Context, now, stmt, query.Poll(x.Ctx))
+			return c.queries.Bind(x.Caller, now, stmt, query.Poll(x.Ctx))
 		})
 		if err != nil {
 			return nil, err
@@ -78,7 +78,7 @@ func (c *dispatcher) dml(ctx context.Context, stmt *parse.Statement, params []ty
 	if err != nil {
 		return nil, err
 	}
-	b, err := c.queries.Bind(c.s.Context().With(nil, params), st, stmt, query.Poll(ctx))
+	b, err := c.queries.Bind(c.s.Caller().With(nil, params), st, stmt, query.Poll(ctx))
 	if err != nil {
 		return nil, err
 	}
@@ -91,7 +91,7 @@ func (c *dispatcher) dml(ctx context.Context, stmt *parse.Statement, params []ty
 		if err != nil {
 			return nil, err
 		}
-		b, err := c.queries.Bind(x.Context, st, stmt, query.Poll(x.Ctx))
+		b, err := c.queries.Bind(x.Caller, st, stmt, query.Poll(x.Ctx))
 		if err != nil {
 			return nil, err
 		}

@@ -21,7 +21,7 @@ import (
 func maySchedule(x *session.Execution, st *catalog.State, name string) (*catalog.Schedule, error) {
 	for _, s := range catalog.Schedules(st) {
 		if s.Name == name {
-			if !st.Inherits(x.Context.Role, s.Owner) {
+			if !st.Inherits(x.Caller.Role, s.Owner) {
 				return nil, pgerr.New(pgerr.InsufficientPrivilege, "must be owner of schedule %s", name)
 			}
 			return s, nil
@@ -86,7 +86,7 @@ func createSchedule(c *dispatcher, n *parse.CreateSchedule) (*session.Command, e
 		if err != nil {
 			return nil, err
 		}
-		s := &catalog.Schedule{OID: oid, Name: n.Name, Owner: x.Context.Role, Statement: n.Statement.Text, Recurring: n.Recurring, TimeZone: zone, CreatedAt: now, Next: next,
+		s := &catalog.Schedule{OID: oid, Name: n.Name, Owner: x.Caller.Role, Statement: n.Statement.Text, Recurring: n.Recurring, TimeZone: zone, CreatedAt: now, Next: next,
 			Settings: query.Kept(set)}
 		return &catalog.PutSchedule{Schedule: s}, nil
 	})

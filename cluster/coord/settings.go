@@ -66,7 +66,7 @@ func settingValue(x *session.Execution, n *ast.VariableSetStmt) (string, error) 
 				if err != nil {
 					return "", err
 				}
-				vals = append(vals, "INTERVAL "+lex.QuoteLiteral(types.TextOf(types.IntervalT, iv[0], x.Context.Values)))
+				vals = append(vals, "INTERVAL "+lex.QuoteLiteral(types.TextOf(types.IntervalT, iv[0], x.Caller.Values)))
 				continue
 			}
 			v := parse.ConstText(a)

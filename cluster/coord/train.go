@@ -20,7 +20,7 @@ func (c *dispatcher) checkTraining(ctx context.Context, t training.Statement, pa
 	if err != nil {
 		return nil, err
 	}
-	p, err := c.trainings.Plan(ctx, t, c.s.Context().With(nil, params), view)
+	p, err := c.trainings.Plan(ctx, t, c.s.Caller().With(nil, params), view)
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +60,7 @@ func (c *dispatcher) trainModel(ctx context.Context, t training.Statement, param
 				return err
 			}
 		} else {
-			r.Durable = x.Context.Encode(c.s.Settings())
+			r.Durable = x.Caller.Encode(c.s.Settings())
 		}
 		sc, v, err := c.trainings.Train(ctx, r)
 		if err != nil {
@@ -111,7 +111,7 @@ func (c *dispatcher) explainTrain(ctx context.Context, st *parse.Statement, n *p
 
 func (c *dispatcher) cancelTraining(n *parse.CancelTraining) (*session.Command, error) {
 	return session.Simple(func(ctx context.Context, x *session.Execution) (string, error) {
-		return "CANCEL TRAINING", c.trainings.Cancel(ctx, x.Context, n.Name)
+		return "CANCEL TRAINING", c.trainings.Cancel(ctx, x.Caller, n.Name, int(n.Trial))
 	}), nil
 }
 
@@ -124,7 +124,7 @@ func (c *dispatcher) resumeTraining(n *parse.ResumeTraining) (*session.Command, 
 		if err != nil {
 			return nil, err
 		}
-		job, v, err := c.trainings.Resume(ctx, x.Context, st, n.Name, c.s.Notice)
+		job, v, err := c.trainings.Resume(ctx, x.Caller, st, n.Name, c.s.Notice)
 		if err != nil {
 			return nil, err
 		}

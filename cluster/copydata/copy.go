@@ -112,7 +112,7 @@ func copiedColumns(x *write.Statement, st *catalog.State, n *ast.CopyStmt) (*cat
 
 // mayFile returns an error for a role that may not copy to the server's files, or from them.
 func mayFile(x *write.Statement, st *catalog.State, role types.OID, way string) error {
-	if !st.Inherits(x.Context.Role, role) {
+	if !st.Inherits(x.Caller.Role, role) {
 		return pgerr.New(pgerr.InsufficientPrivilege, "must be superuser or have privileges of the %s role to COPY %s a file", st.Role(role).Name, way).
 			WithHint("Anyone can COPY to stdout or from stdin. psql's \\copy command also works for anyone.")
 	}
@@ -177,7 +177,7 @@ func copyFrom(x *write.Statement, st *catalog.State, n *ast.CopyStmt, opts copyf
 	for _, c := range cols {
 		use.Columns = append(use.Columns, c.Num)
 	}
-	if err := plan.Authorize(st, x.Context.Role, []plan.TableUse{use}); err != nil {
+	if err := plan.Authorize(st, x.Caller.Role, []plan.TableUse{use}); err != nil {
 		return nil, "", err
 	}
 	r := x.Open(st)
@@ -195,7 +195,7 @@ func copyFrom(x *write.Statement, st *catalog.State, n *ast.CopyStmt, opts copyf
 	}
 	decode := func(in io.Reader) (decoding, error) {
 		account := func() *mem.Account { return x.Pool.Account("copy decoder", false) }
-		return copyfmt.NewReader(opts.Charset.Reader(in), fields, opts, x.Context.Values, batch.DefaultSize, rel.Name, x.Files.Threads(), account)
+		return copyfmt.NewReader(opts.Charset.Reader(in), fields, opts, x.Caller.Values, batch.DefaultSize, rel.Name, x.Files.Threads(), account)
 	}
 	if opts.Format == copyfmt.Parquet {
 		decode = func(in io.Reader) (decoding, error) { return spool(x, st, cols, in) }
@@ -273,7 +273,7 @@ func copyTo(x *write.Statement, st *catalog.State, n *ast.CopyStmt, opts copyfmt
 	for i, c := range cols {
 		fields[i] = copyfmt.Column{Name: c.Name, Type: c.Type}
 	}
-	enc, err := copyfmt.NewEncoder(fields, opts, x.Context.Values, func() *mem.Account { return x.Pool.Account("copy encoder", true) })
+	enc, err := copyfmt.NewEncoder(fields, opts, x.Caller.Values, func() *mem.Account { return x.Pool.Account("copy encoder", true) })
 	if err != nil {
 		_ = rows.Close()
 		r.Close()

@@ -33,11 +33,11 @@ type Session struct {
 
 // env is what planning a definition takes.
 func (s *Session) env(x *write.Statement, st *catalog.State, text *parse.Statement, params []types.Type) *ddl.Env {
-	super := st.Super(x.Context.Role)
+	super := st.Super(x.Caller.Role)
 	return &ddl.Env{
 		Bind:         x.Binding(x.Ctx, st, text, params),
 		Session:      s.Key,
-		SessionUser:  x.Context.SessionUser,
+		SessionUser:  x.Caller.SessionUser,
 		NewOID:       func() (types.OID, error) { return s.NewOID(x.Ctx) },
 		Partitions:   catalog.DefaultPartitions,
 		Super:        super,
@@ -45,7 +45,7 @@ func (s *Session) env(x *write.Statement, st *catalog.State, text *parse.Stateme
 		ResetSetting: func(name string) error { return settings.Removable(name, super) },
 		Password:     s.Password,
 		CheckBody:    userfn.Check,
-		CheckBodies:  on(x.Context.Host, "check_function_bodies"),
+		CheckBodies:  on(x.Caller.Host, "check_function_bodies"),
 	}
 }
 
@@ -147,12 +147,12 @@ type TableAs struct {
 
 // TableAs carries a statement out over a view; text is what the query is part of.
 func (s *Session) TableAs(x *write.Statement, st *catalog.State, text *parse.Statement, n *TableAs) (tag string, err error) {
-	env := s.env(x, st, text, x.Context.ParamTypes)
+	env := s.env(x, st, text, x.Caller.ParamTypes)
 	bound, err := bind.Query(env.Bind, n.Query)
 	if err != nil {
 		return "", err
 	}
-	if err := plan.Authorize(st, x.Context.Role, bound.Tables); err != nil {
+	if err := plan.Authorize(st, x.Caller.Role, bound.Tables); err != nil {
 		return "", err // also where the relation is there already, or WITH NO DATA
 	}
 	tag, query := "CREATE TABLE AS", ""
@@ -211,7 +211,7 @@ func Refresh(x *write.Statement, st *catalog.State, n *ast.RefreshMatViewStmt) e
 	if rel.Kind != catalog.KindMatView {
 		return pgerr.Unsupported("%q is not a materialized view", rel.Name)
 	}
-	if !st.Inherits(x.Context.Role, rel.Owner) {
+	if !st.Inherits(x.Caller.Role, rel.Owner) {
 		return pgerr.New(pgerr.InsufficientPrivilege, "must be owner of materialized view %s", rel.Name)
 	}
 	up := rel.Clone()

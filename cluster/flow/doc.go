@@ -6,7 +6,7 @@
 //	                    one a destination       by run and stage
 //
 // Back-pressure. An inbox holds a bounded number of bytes, charged to the
-// statement's pool; when it is full the Hub stops reading the stream, gRPC's
+// statement's pool; when it is full the Hub stops reading the stream, TCP's
 // window fills, and the sender's Send waits. A pool that refuses shrinks the
 // inbox to one batch.
 //

@@ -151,16 +151,16 @@ func (g *groupModels) keep(m *groupModel) {
 	}
 }
 
-// rows produces the rows of ml.model_groups, or where of is given those that it makes of each model, each with the
-// key of its group in front.
-func (g *groupModels) rows(ctx context.Context, put func(row []types.Datum) error, of func(m *model.Model, put func(row []types.Datum) error) error) error {
+// rows produces rows with the key of a group in front: what about returns of each group, or where of is given those
+// that it makes of each model.
+func (g *groupModels) rows(ctx context.Context, put func(row []types.Datum) error, about func(x *groups.Group) []types.Datum, of func(m *model.Model, put func(row []types.Datum) error) error) error {
 	return g.blob.Read(func(b []byte) error {
 		return g.file.Each(b, func(vals []types.Datum, x *groups.Group) error {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
 			if of == nil {
-				return put(append(slices.Clone(vals), aboutGroup(x)...))
+				return put(append(slices.Clone(vals), about(x)...))
 			}
 			if x.Failed() {
 				return nil
@@ -189,6 +189,9 @@ func aboutGroup(x *groups.Group) []types.Datum {
 	}
 	return []types.Datum{x.Rows, int64(x.Iterations), types.FiniteOrNull(x.TrainLoss), metrics, "trained", nil, nil, hex.EncodeToString(x.SHA256[:])}
 }
+
+// trialsOfGroup returns the search of a group, as sysview.Host has it.
+func trialsOfGroup(x *groups.Group) []types.Datum { return []types.Datum{x.Search} }
 
 // groupScorer implements function.Scorer for models of groups: the last columns are the key of each row. It is
 // for one goroutine at a time.

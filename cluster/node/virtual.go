@@ -62,7 +62,7 @@ func (v *virtuals) RelationName(oid types.OID) (schema, name string, ok bool) {
 }
 
 // For implements query.Virtuals.
-func (v *virtuals) For(c *query.Context, st *catalog.State) op.Virtuals {
+func (v *virtuals) For(c *query.Caller, st *catalog.State) op.Virtuals {
 	return &viewHost{Host: c.Host, n: v.n, of: c, st: st}
 }
 
@@ -95,7 +95,7 @@ func (b *batches) Close() error { return nil }
 type viewHost struct {
 	query.Host // of the statement
 	n          *Node
-	of         *query.Context
+	of         *query.Caller
 	st         *catalog.State
 	ctx        context.Context // of an opening
 }
@@ -295,9 +295,11 @@ func (h *viewHost) ModelRows(relation string, v *catalog.ModelVersion, part int,
 	switch {
 	case c.groups == nil:
 	case relation == "model_groups":
-		return c.groups.rows(h.ctx, put, nil)
+		return c.groups.rows(h.ctx, put, aboutGroup, nil)
+	case relation == "trials":
+		return c.groups.rows(h.ctx, put, trialsOfGroup, nil)
 	default:
-		return c.groups.rows(h.ctx, put, func(m *model.Model, put func(row []types.Datum) error) error { return rowsOf(m, relation, part, put) })
+		return c.groups.rows(h.ctx, put, nil, func(m *model.Model, put func(row []types.Datum) error) error { return rowsOf(m, relation, part, put) })
 	}
 	return rowsOf(c.scorer.Model(), relation, part, put)
 }

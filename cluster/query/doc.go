@@ -12,6 +12,6 @@
 // Bind caches what it binds, for statements that are sent again; a Bound caches its generic plan if it looks
 // rows up by key (docs/decisions/0022).
 //
-// A Context is made once for a statement and never changes. So the same text in the same context means the
+// A Caller is made once for a statement and never changes. So the same text for the same caller means the
 // same later, and on another node; Encode returns its durable form.
 package query

@@ -9,7 +9,7 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// encoded is a context's durable form. The role is not in it; whoever stores the form stores the role too.
+// encoded is the durable form of a Caller. The role is not in it and must be stored beside it.
 type encoded struct {
 	User     types.OID
 	Temp     types.OID
@@ -22,8 +22,8 @@ type encoded struct {
 // forClients are settings that limit how long a client waits. They do not change what a statement means.
 var forClients = map[string]bool{"statement_timeout": true, "lock_timeout": true, "idle_in_transaction_session_timeout": true, "idle_session_timeout": true}
 
-// Encode returns the context's durable form; set are the settings from which it was made.
-func (c *Context) Encode(set *settings.Set) []byte {
+// Encode returns the caller's durable form; set are the settings from which it was made.
+func (c *Caller) Encode(set *settings.Set) []byte {
 	e := encoded{User: c.SessionUser, Temp: c.Temp, Now: c.Values.Now, Types: c.ParamTypes, Params: codec.Marshal(c.Params)}
 	e.Settings = Kept(set)
 	return codec.Marshal(e)
@@ -39,9 +39,9 @@ func Kept(set *settings.Set) (out []catalog.NamedText) {
 	return out
 }
 
-// Decode reads a durable form, for a statement of role. host makes the context's host from its settings;
+// Decode reads a durable form, for a statement of role. host makes the caller's host from its settings;
 // shared returns the value of a setting that does not belong to a session.
-func Decode(b []byte, role types.OID, shared func(*settings.Def) string, host func(*settings.Set) NamedHost) (*Context, error) {
+func Decode(b []byte, role types.OID, shared func(*settings.Def) string, host func(*settings.Set) NamedHost) (*Caller, error) {
 	e, err := codec.Unmarshal[encoded](b)
 	if err != nil {
 		return nil, err
@@ -58,5 +58,5 @@ func Decode(b []byte, role types.OID, shared func(*settings.Def) string, host fu
 		return nil, err
 	}
 	h := host(set)
-	return NewContext(Identity{Role: role, SessionUser: e.User, Temp: e.Temp}, set, Values(set, h), e.Now, h).With(params, e.Types), nil
+	return NewCaller(Identity{Role: role, SessionUser: e.User, Temp: e.Temp}, set, Values(set, h), e.Now, h).With(params, e.Types), nil
 }

@@ -72,7 +72,7 @@ func (r *Executor) timed() func() {
 
 // Open opens the statement's resources over a view.
 func (x *Run) Open(st *catalog.State) *Executor {
-	r, c := x.planner.Runner, x.Context
+	r, c := x.planner.Runner, x.Caller
 	return &Executor{x: x, state: st, nodes: r.Nodes(), plans: planSize{pool: x.planner.Pool}, Statement: r.Statement(x.ID, st, x.Pool, x.Env, RunOptions{
 		BatchSize: c.BatchSize, Saturation: c.Saturation, Virtual: x.planner.Virtual.For(c, st), Admission: x.Admission})}
 }
@@ -81,7 +81,7 @@ func (x *Run) Open(st *catalog.State) *Executor {
 // the manifests of the executor's state.
 func (r *Executor) planning(ctx context.Context, manifests map[*plan.Scan]*catalog.Manifest) *planner.Env {
 	x := r.x
-	return &planner.Env{State: r.state, Role: x.Context.Role, Params: x.Context.Params, Nodes: r.nodes, Threads: x.planner.Runner.Threads(), Folder: eval.Folder{Env: x.Env},
+	return &planner.Env{State: r.state, Role: x.Caller.Role, Params: x.Caller.Params, Nodes: r.nodes, Threads: x.planner.Runner.Threads(), Folder: eval.Folder{Env: x.Env},
 		WithoutParams: func(readNow func()) rule.Folder {
 			values := *x.Env.Types
 			values.ReadNow = readNow
@@ -103,7 +103,7 @@ func (r *Executor) Optimize(ctx context.Context, b *planner.Bound) (*planner.Pla
 
 // Plan optimises a bound statement and cuts it into stages, so that it can run.
 func (r *Executor) Plan(ctx context.Context, b *planner.Bound) (*planner.Planned, error) {
-	p, err := planner.KnownGeneric(b, r.state, r.x.Context.Role, func(root plan.Node) bool { return r.isLocal(root, nil) })
+	p, err := planner.KnownGeneric(b, r.state, r.x.Caller.Role, func(root plan.Node) bool { return r.isLocal(root, nil) })
 	if p != nil || err != nil {
 		return p, err
 	}
@@ -240,14 +240,14 @@ func (r *Executor) StartSmall(ctx context.Context, root plan.Node, cols []plan.C
 
 // nodesFor returns how many nodes run a tree. Trees over few rows run on this node only.
 func (r *Executor) nodesFor(root plan.Node, manifests map[*plan.Scan]*catalog.Manifest) int {
-	least := r.x.Context.DistributeRows
+	least := r.x.Caller.DistributeRows
 	if c, ok := root.(*plan.Collect); ok && least > 0 { // collected rows are read many times, so values are counted, not rows
 		least = max(least/int64(max(len(c.Input.Schema()), 1)), 1)
 	}
 	if least > 0 && r.LeafRows(root, manifests, least, false) < least {
 		return 1
 	}
-	if c := r.x.Context.DistributeCost; least > 0 && c > 0 && !isCollect(root) && props.Work(root, props.FromState(r.state)) < float64(c) {
+	if c := r.x.Caller.DistributeCost; least > 0 && c > 0 && !isCollect(root) && props.Work(root, props.FromState(r.state)) < float64(c) {
 		return 1
 	}
 	return r.nodes
@@ -261,7 +261,7 @@ func isCollect(n plan.Node) bool {
 // replicas returns which nodes hold which parts of the tables; nil where the setting colocate is
 // off or there is one node.
 func (r *Executor) replicas(manifests map[*plan.Scan]*catalog.Manifest) stage.Replicas {
-	if r.nodes <= 1 || !r.x.Context.Colocate {
+	if r.nodes <= 1 || !r.x.Caller.Colocate {
 		return nil
 	}
 	return r.Replicas(manifests)
@@ -273,7 +273,7 @@ func (r *Executor) isLocal(n plan.Node, manifests map[*plan.Scan]*catalog.Manife
 	if r.nodes <= 1 {
 		return true
 	}
-	if r.x.Context.DistributeRows == 0 {
+	if r.x.Caller.DistributeRows == 0 {
 		return false
 	}
 	if sc, ok := n.(*plan.Scan); ok {

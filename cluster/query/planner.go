@@ -34,15 +34,15 @@ type Planner struct {
 // over a state of the catalog.
 type Virtuals interface {
 	bind.VirtualCatalog
-	For(c *Context, st *catalog.State) op.Virtuals
+	For(c *Caller, st *catalog.State) op.Virtuals
 }
 
 // Next returns a number that no statement or transaction of the node has.
 func (p *Planner) Next() uint64 { return p.last.Add(1) }
 
-// Binding returns what the binder needs for a text in a context. Positions of errors refer to text; it is nil
+// Binding returns what the binder needs for a caller's text. Positions of errors refer to text; it is nil
 // if the SQL was made by the engine and has no positions that a user knows.
-func (p *Planner) Binding(c *Context, st *catalog.State, text *parse.Statement, poll plan.Poll) *bind.Session {
+func (p *Planner) Binding(c *Caller, st *catalog.State, text *parse.Statement, poll plan.Poll) *bind.Session {
 	return &bind.Session{
 		Names:   bind.Names{State: st, SearchPath: c.schemaNames(st), TempSchema: c.Temp, Role: c.Role},
 		Dialect: c.Dialect,
@@ -70,7 +70,7 @@ func Poll(ctx context.Context) plan.Poll {
 }
 
 // Model finds a model as a statement names it.
-func (p *Planner) Model(c *Context, st *catalog.State, name []string) (*catalog.Model, error) {
+func (p *Planner) Model(c *Caller, st *catalog.State, name []string) (*catalog.Model, error) {
 	schema, last, err := catalog.ObjectName(name...)
 	if err != nil {
 		return nil, err
@@ -97,8 +97,8 @@ func (p *Planner) Model(c *Context, st *catalog.State, name []string) (*catalog.
 // KeepPlans turns on the cache of bound statements. It is called before the node accepts statements.
 func (p *Planner) KeepPlans() { p.plans.begin(p.Pool) }
 
-// Bind binds a text that returns rows or writes, in a context over a state, or finds it in the cache.
-func (p *Planner) Bind(c *Context, st *catalog.State, text *parse.Statement, poll plan.Poll) (*planner.Bound, error) {
+// Bind binds a text that returns rows or writes, for a caller over a state, or finds it in the cache.
+func (p *Planner) Bind(c *Caller, st *catalog.State, text *parse.Statement, poll plan.Poll) (*planner.Bound, error) {
 	size := planSize{pool: p.Pool}
 	defer size.close() // what runs the statement charges for it anew
 	if len(text.Text) > longText {

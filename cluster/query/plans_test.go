@@ -9,7 +9,7 @@ import (
 	"github.com/tributarydb/tributary/sql/catalog"
 )
 
-// TestPlansKept: a cached statement is found only with the same text, context and definitions as it
+// TestPlansKept: a cached statement is found only with the same text, caller and definitions as it
 // was planned with. The cache keeps the most recently used ones, and none when memory is needed.
 func TestPlansKept(t *testing.T) {
 	pool := mem.NewPool("n", 0)

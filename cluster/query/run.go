@@ -23,9 +23,9 @@ import (
 
 // Run is what one run of a statement holds on its node.
 type Run struct {
-	ID      string
-	Context *Context
-	Pool    *mem.Pool
+	ID     string
+	Caller *Caller
+	Pool   *mem.Pool
 	// Admission is shared by all that runs within the statement.
 	Admission Admission
 	Env       *function.Env
@@ -40,10 +40,10 @@ type Did struct {
 	Operators []observe.Operator // of a slow statement, or one that is analyzed
 }
 
-// Begin makes an execution of a context's statement, with its memory pool and its environment. pid is the
+// Begin makes a Run of a caller's statement, with its memory pool and its environment. pid is the
 // session's number, 0 for none. fail is called if the statement must end because memory is short. End must be
 // called.
-func (p *Planner) Begin(c *Context, pid uint32, fail func(error)) *Run {
+func (p *Planner) Begin(c *Caller, pid uint32, fail func(error)) *Run {
 	id := p.NextID(pid)
 	return p.begin(c, id, p.Pool.Child("statement "+id, c.WorkMem), fail)
 }
@@ -55,21 +55,21 @@ func (p *Planner) NextID(pid uint32) string {
 	return string(strconv.AppendUint(b, p.Next(), 10))
 }
 
-func (p *Planner) begin(c *Context, id string, pool *mem.Pool, fail func(error)) *Run {
+func (p *Planner) begin(c *Caller, id string, pool *mem.Pool, fail func(error)) *Run {
 	pool.OnFail(fail)
-	return &Run{ID: id, Context: c, Pool: pool, Admission: p.Runner.Admission(c.SessionUser, pool), Env: c.Env(pool), Did: &Did{}, planner: p}
+	return &Run{ID: id, Caller: c, Pool: pool, Admission: p.Runner.Admission(c.SessionUser, pool), Env: c.Env(pool), Did: &Did{}, planner: p}
 }
 
 // Fork makes an execution of the same statement that outlives this one, with
 // memory of its own.
-func (x *Run) Fork(c *Context, name string, fail func(error)) *Run {
+func (x *Run) Fork(c *Caller, name string, fail func(error)) *Run {
 	return x.planner.begin(c, x.ID, x.planner.Pool.Child(name, 0), fail)
 }
 
-// In returns the execution in another context, for a statement within this one.
-func (x *Run) In(c *Context) *Run {
+// In returns the run of another caller's statement within this one.
+func (x *Run) In(c *Caller) *Run {
 	n := *x
-	n.Context, n.Env = c, c.Env(x.Pool)
+	n.Caller, n.Env = c, c.Env(x.Pool)
 	return &n
 }
 
@@ -89,12 +89,12 @@ func (x *Run) Spill() *spill.Dir { return x.planner.Runner.Spill(x.Pool) }
 // Binding returns what the binder needs for a text over a state of the catalog. The parameters have the given
 // types, and planning ends with ctx.
 func (x *Run) Binding(ctx context.Context, st *catalog.State, text *parse.Statement, params []types.Type) *bind.Session {
-	return x.planner.Binding(x.Context.With(nil, params), st, text, Poll(ctx))
+	return x.planner.Binding(x.Caller.With(nil, params), st, text, Poll(ctx))
 }
 
 // Relation finds a relation as the statement names it.
 func (x *Run) Relation(st *catalog.State, rv *ast.RangeVar) (*catalog.Relation, error) {
-	r, err := x.planner.Binding(x.Context, st, nil, nil).Relation(rv)
+	r, err := x.planner.Binding(x.Caller, st, nil, nil).Relation(rv)
 	if err != nil || r != nil {
 		return r, err
 	}

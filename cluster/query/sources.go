@@ -30,6 +30,6 @@ func (g guardedSources) Source(name string, args []plan.Arg) (*plan.Source, erro
 }
 
 // sources returns the table functions that a statement may use.
-func sources(all Sources, st *catalog.State, c *Context) bind.SourceCatalog {
+func sources(all Sources, st *catalog.State, c *Caller) bind.SourceCatalog {
 	return guardedSources{all, c.Shared, st.Inherits(c.Role, catalog.ReadFilesOID)}
 }

@@ -51,7 +51,7 @@ func peerTLS(t *testing.T) *tls.Config {
 	t.Helper()
 	dir := t.TempDir()
 	tlsconf.CreateCA(dir)
-	tlsconf.CreateNode(dir, []string{"127.0.0.1"})
+	tlsconf.CreateNode(dir, dir, []string{"127.0.0.1"})
 	certs, err := tlsconf.Load(dir)
 	if err != nil {
 		t.Fatal(err)

@@ -307,7 +307,7 @@ func TestClosedDoor(t *testing.T) {
 		if err := tlsconf.CreateCA(dir); err != nil {
 			t.Fatal(err)
 		}
-		if err := tlsconf.CreateNode(dir, []string{"127.0.0.1"}); err != nil {
+		if err := tlsconf.CreateNode(dir, dir, []string{"127.0.0.1"}); err != nil {
 			t.Fatal(err)
 		}
 		c, err := tlsconf.Load(dir)

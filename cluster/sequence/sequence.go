@@ -34,9 +34,41 @@ type Cache struct {
 	blocks map[types.OID]*block
 }
 
+// block is what the node has of a sequence.
 type block struct {
+	mu               sync.Mutex        // held while values are taken off the sequence
+	of               *catalog.Relation // ALTER SEQUENCE replaces it: then the values are stale
 	next, step, left int64
-	of               *catalog.Relation // ALTER SEQUENCE replaces it: then the block is stale
+	// alone counts how often in a row a single value was taken off the sequence with nobody else taking any in
+	// between. After that many the node takes more ahead, twice as many each time; keep is how many of them stay
+	// for other statements.
+	alone int
+	keep  int64
+}
+
+// aloneBefore is how many values the node takes off a sequence one by one before it takes some ahead, mostKept how
+// many it then has at most. A crash loses those, as PostgreSQL's loses the 32 that it logs ahead.
+const (
+	aloneBefore = 8
+	mostKept    = 32
+)
+
+// end is the value that the node took off the sequence last.
+func (b *block) end() int64 { return b.next + (b.left-1)*b.step }
+
+// block returns what the node has of a sequence.
+func (c *Cache) block(oid types.OID) *block {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.blocks == nil {
+		c.blocks = map[types.OID]*block{}
+	}
+	b := c.blocks[oid]
+	if b == nil {
+		b = &block{}
+		c.blocks[oid] = b
+	}
+	return b
 }
 
 // Next fills out with the next values of a sequence for a session in a transaction, and
@@ -61,18 +93,25 @@ func (c *Cache) next(ctx context.Context, seq *catalog.Relation, out []int64, ah
 	if seq.Kind != catalog.KindSequence {
 		return 0, pgerr.New(pgerr.WrongObjectType, "%q is not a sequence", seq.Name)
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.blocks == nil {
-		c.blocks = map[types.OID]*block{}
-	}
-	b := c.blocks[seq.OID]
-	if b != nil && b.of != seq {
-		b = nil
+	b := c.block(seq.OID)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.of != seq {
+		b.of, b.left, b.alone, b.keep = seq, 0, 0, 0
 	}
 	for i := 0; i < len(out); {
-		if b == nil || b.left == 0 {
+		if b.left == 0 {
 			n, cache := int64(len(out)-i)+ahead, max(seq.Seq.Cache, 1)
+			if n == 1 && c.Catalog.Current().SequenceAt(seq.OID).Last == b.end() {
+				b.alone++
+			} else {
+				b.alone = 0
+			}
+			b.keep = 0
+			if more := b.alone - aloneBefore; more > 0 && cache < mostKept {
+				b.keep = min(int64(1)<<min(more, 16), mostKept) / cache * cache
+				n += b.keep
+			}
 			if n += cache - 1; n < cache { // overflow
 				n = cache
 			}
@@ -80,8 +119,7 @@ func (c *Cache) next(ctx context.Context, seq *catalog.Relation, out []int64, ah
 			if err != nil {
 				return i, err
 			}
-			b = &block{next: r.First, step: r.Step, left: r.Count, of: seq}
-			c.blocks[seq.OID] = b
+			b.next, b.step, b.left = r.First, r.Step, r.Count
 		}
 		n := min(int64(len(out)-i), b.left)
 		for k := range n {
@@ -92,21 +130,42 @@ func (c *Cache) next(ctx context.Context, seq *catalog.Relation, out []int64, ah
 	return len(out), nil
 }
 
-// GiveBack returns the cached values of a sequence, except the rest of a whole cache
-// block. Where somebody has taken values since, or where the commit fails, they are
-// lost: a gap.
+// GiveBack returns what a statement left of values that it took ahead, except the rest of a whole cache
+// block and what the node keeps for other statements. Where somebody has taken values since, or where the
+// commit fails, they are lost: a gap.
 func (c *Cache) GiveBack(ctx context.Context, oid types.OID) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	b, r := c.blocks[oid], c.Catalog.Current().RelationByOID(oid)
-	if b == nil || b.of != r {
+	b := c.block(oid)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.left > b.keep {
+		c.giveBack(ctx, oid, b)
+	}
+}
+
+// Release returns what the node has of the sequences of a session that ends.
+func (c *Cache) Release(ctx context.Context, s *Session) {
+	for _, oid := range s.sequences() {
+		b := c.block(oid)
+		b.mu.Lock()
+		if b.keep > 0 {
+			c.giveBack(ctx, oid, b)
+		}
+		b.mu.Unlock()
+	}
+}
+
+// giveBack returns the values of a block, whose lock is held.
+func (c *Cache) giveBack(ctx context.Context, oid types.OID, b *block) {
+	r := c.Catalog.Current().RelationByOID(oid)
+	b.alone, b.keep = 0, 0
+	if r == nil || b.of != r {
 		return
 	}
 	back := b.left - b.left%max(r.Seq.Cache, 1)
 	if back == 0 {
 		return
 	}
-	at := b.next + (b.left-1)*b.step
+	at := b.end()
 	b.left -= back
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
@@ -114,6 +173,18 @@ func (c *Cache) GiveBack(ctx context.Context, oid types.OID) {
 		At: catalog.SeqValue{Last: at, Called: true}, To: catalog.SeqValue{Last: at - back*b.step, Called: true}}}); err != nil {
 		c.Log.Debug("values of a sequence were not given back", "sequence", r.Name, "values", back, "err", err)
 	}
+}
+
+// At returns the position of a sequence in a state, without what this node has taken ahead of it.
+func (c *Cache) At(st *catalog.State, oid types.OID) catalog.SeqValue {
+	at := st.SequenceAt(oid)
+	b := c.block(oid)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.keep > 0 && b.left > 0 && b.of == st.RelationByOID(oid) && at.Last == b.end() {
+		at.Last = b.next - b.step
+	}
+	return at
 }
 
 // nextOwn advances a sequence whose position only this transaction sees.
@@ -171,9 +242,10 @@ func (c *Cache) set(ctx context.Context, s *Session, t *txn.Txn, oid types.OID, 
 	}
 	err := c.Catalog.Commit(ctx, []catalog.Change{&catalog.SetSequence{OID: oid, Value: v}})
 	if err == nil || pgerr.CodeOf(err) == pgerr.StatementCompletionUnknown {
-		c.mu.Lock()
-		delete(c.blocks, oid) // they may precede the change
-		c.mu.Unlock()
+		b := c.block(oid)
+		b.mu.Lock()
+		b.left, b.alone, b.keep = 0, 0, 0 // its values may precede the change
+		b.mu.Unlock()
 	}
 	return err
 }

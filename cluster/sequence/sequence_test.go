@@ -204,3 +204,50 @@ func TestOIDs(t *testing.T) {
 		t.Error(from.calls)
 	}
 }
+
+// TestTakenAhead: a node that is asked for one value after the other takes some ahead, which its statements
+// share, and which come back when the session ends; a sequence's position does not show them.
+func TestTakenAhead(t *testing.T) {
+	ctx := context.Background()
+	r, c := made(t, 1, 1<<40)
+	var s, other Session
+	for want := int64(1); want <= 200; want++ {
+		of := &s
+		if want%3 == 0 {
+			of = &other
+		}
+		if got := next(t, c, of, 1, 0); got[0] != want {
+			t.Fatal(got, want)
+		}
+		c.GiveBack(ctx, seq) // the statement's end
+		if at := c.At(r.st, seq); at != (catalog.SeqValue{Last: want, Called: true}) {
+			t.Fatal(at, want)
+		}
+	}
+	if r.advances > 25 || r.returns != 0 {
+		t.Error(r.advances, r.returns)
+	}
+	if r.st.SequenceAt(seq).Last == 200 {
+		t.Error("nothing was taken ahead")
+	}
+	c.Release(ctx, &s)
+	if at := r.st.SequenceAt(seq); at.Last != 200 || r.returns != 1 {
+		t.Error(at, r.returns)
+	}
+	before := r.advances
+	if got := next(t, c, &s, 1, 0); got[0] != 201 || r.advances != before+1 {
+		t.Error(got, r.advances)
+	}
+}
+
+// TestNodesInTurn: nodes that take values in turn take none ahead, so that the values follow one another.
+func TestNodesInTurn(t *testing.T) {
+	r, a := made(t, 1, 1<<40)
+	b := &Cache{Catalog: r, Log: a.Log}
+	var s Session
+	for want := int64(1); want <= 60; want += 2 {
+		if x, y := next(t, a, &s, 1, 0), next(t, b, &s, 1, 0); x[0] != want || y[0] != want+1 {
+			t.Fatal(x, y, want)
+		}
+	}
+}

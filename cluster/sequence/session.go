@@ -1,6 +1,8 @@
 package sequence
 
 import (
+	"maps"
+	"slices"
 	"sync"
 
 	"github.com/tributarydb/tributary/sql/types"
@@ -38,6 +40,13 @@ func (s *Session) Lastval() (seq types.OID, value int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.last, s.vals[s.last]
+}
+
+// sequences lists those that values were taken from.
+func (s *Session) sequences() []types.OID {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Sorted(maps.Keys(s.vals))
 }
 
 // Discard forgets what was taken.

@@ -142,6 +142,7 @@ func (s *Session) Close() error {
 	s.say(nil, 0)
 	s.counts.Close()
 	s.locks.Release(context.Background(), advisory.Both)
+	s.registry.sequences.Release(context.Background(), &s.sequences)
 	err := s.dropTemp(context.Background())
 	e := s.registry
 	e.mu.Lock()

@@ -26,7 +26,7 @@ func (s *Session) OpenCursor(ctx context.Context, x *Execution, o cursor.Options
 	s.cursors.Declared = o.Number
 	// The query outlives the DECLARE: its own context and memory pool.
 	cctx, cancel := context.WithCancelCause(context.Background())
-	meaning, host := s.contextOf(x.Context.Params, h.Params)
+	meaning, host := s.callerOf(x.Caller.Params, h.Params)
 	cx := x.Fork(meaning, "cursor "+o.Name, cancel)
 	c := cursor.New(o, cx, cctx, cancel, s.registry.cfg.Temp)
 	run := s.execution(cctx, cx, host, text)

@@ -17,7 +17,7 @@ type Execution struct {
 	*write.Statement
 	catalog txn.Catalog
 	host    *host
-	context func([]types.Datum, []types.Type) (*query.Context, *host) // of the session, now
+	caller  func([]types.Datum, []types.Type) (*query.Caller, *host) // of the session, now
 	watch   *watch
 	mark    int
 	nested  int // how many EXECUTEs it is in
@@ -35,7 +35,7 @@ func (x *Execution) Nested(params []types.Datum, of []types.Type, text *parse.St
 		return nil, pgerr.New(pgerr.StatementTooComplex, "EXECUTE is nested more than %d deep", maxNested)
 	}
 	n := *x
-	c, h := x.context(params, of)
+	c, h := x.caller(params, of)
 	n.Statement = x.Statement.In(c, h, text)
 	n.nested++
 	return &n, nil

@@ -46,20 +46,20 @@ const (
 	mostAhead    = 1 << 20
 )
 
-// Context is what a text means that the session gives now, without parameters.
-func (s *Session) Context() *query.Context {
-	c, _ := s.contextOf(nil, nil)
+// Caller is what a text means that the session gives now, without parameters.
+func (s *Session) Caller() *query.Caller {
+	c, _ := s.callerOf(nil, nil)
 	return c
 }
 
-// contextOf is Context with parameters, and its host.
-func (s *Session) contextOf(params []types.Datum, of []types.Type) (*query.Context, *host) {
+// callerOf is Caller with parameters, and its host.
+func (s *Session) callerOf(params []types.Datum, of []types.Type) (*query.Caller, *host) {
 	at := time.Now()
 	if s.tx != nil {
 		at = s.tx.Start
 	}
 	h := &host{s: s}
-	return s.known().context.At(at, h, params, of), h
+	return s.known().caller.At(at, h, params, of), h
 }
 
 // Reload implements function.Reloader.
@@ -78,7 +78,7 @@ func (h *host) Enter(x *write.Statement, st *catalog.State) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.st = st
-	h.session = x.Context.Session(st)
+	h.session = x.Caller.Session(st)
 	h.session.PID, h.session.Client, h.session.Server = int32(s.start.PID), s.start.Remote, s.start.Local
 	h.session.StatementStart, h.session.ServerStart = time.Now(), s.registry.started
 	if s.tx != nil {
@@ -225,6 +225,11 @@ func (h *host) Currval(seq types.OID) (int64, error) {
 		return 0, pgerr.New(pgerr.ObjectNotInPrerequisiteState, "currval of sequence %q is not yet defined in this session", name)
 	}
 	return v, nil
+}
+
+// SequenceAt implements function.Sequences.
+func (h *host) SequenceAt(seq types.OID) catalog.SeqValue {
+	return h.s.registry.sequences.At(h.Catalog(), seq)
 }
 
 func (h *host) Lastval() (int64, error) {

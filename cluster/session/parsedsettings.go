@@ -14,7 +14,7 @@ import (
 type parsedSettings struct {
 	changes uint64
 	who     query.Identity
-	context *query.Context // of no statement
+	caller  *query.Caller // of no statement
 
 	statement, transaction, idle, idleInBlock time.Duration // limits; 0 for none
 	isolation, readOnly                       string        // of a transaction that begins
@@ -27,7 +27,7 @@ func (k *parsedSettings) at(who query.Identity, set *settings.Set, env *types.En
 		return k
 	}
 	ms := func(name string) time.Duration { return time.Duration(set.Int(name)) * time.Millisecond }
-	return &parsedSettings{changes: set.Changes(), who: who, context: query.NewContext(who, set, env, time.Time{}, nil),
+	return &parsedSettings{changes: set.Changes(), who: who, caller: query.NewCaller(who, set, env, time.Time{}, nil),
 		statement: ms("statement_timeout"), logged: ms("log_min_duration_statement"), transaction: ms("transaction_timeout"), idle: ms("idle_session_timeout"), idleInBlock: ms("idle_in_transaction_session_timeout"),
 		isolation: set.Value("default_transaction_isolation"), readOnly: set.Value("default_transaction_read_only")}
 }

@@ -15,7 +15,7 @@ func (n regNames) host() *host {
 	if t := n.s.Txn(); t != nil && t.Known() != nil {
 		st = t.Known()
 	}
-	return &host{s: n.s, st: st, session: n.s.Context().Session(st)}
+	return &host{s: n.s, st: st, session: n.s.Caller().Session(st)}
 }
 
 // RegIn implements types.Names.

@@ -11,7 +11,7 @@ import (
 )
 
 // newExecution prepares a run: a transaction if there is none, the statement's
-// context and what it holds.
+// caller and what it holds.
 func (s *Session) newExecution(ctx context.Context, p prepared, params []types.Datum) (*Execution, error) {
 	ctx, w, err := s.watch(ctx)
 	if err != nil {
@@ -20,7 +20,7 @@ func (s *Session) newExecution(ctx context.Context, p prepared, params []types.D
 	if !p.h.Control {
 		s.OpenTxn()
 	}
-	c, h := s.contextOf(params, p.h.Params)
+	c, h := s.callerOf(params, p.h.Params)
 	q := s.registry.cfg.Queries.Begin(c, s.start.PID, func(err error) { w.cancel(err) })
 	x := s.execution(ctx, q, h, p.stmt)
 	x.watch = w
@@ -32,10 +32,10 @@ func (s *Session) newExecution(ctx context.Context, p prepared, params []types.D
 	return x, nil
 }
 
-// execution is one in the session's transaction.
+// execution returns an execution in the session's transaction.
 func (s *Session) execution(ctx context.Context, q *query.Run, h *host, text *parse.Statement) *Execution {
 	x := &Execution{Statement: &write.Statement{Run: q, Host: h, Ctx: ctx, Text: text, Files: s.registry.cfg.Files},
-		catalog: s.registry.cfg.Catalog, host: h, context: s.contextOf}
+		catalog: s.registry.cfg.Catalog, host: h, caller: s.callerOf}
 	if s.tx != nil {
 		x.Txn, x.mark = &s.tx.Txn, s.tx.Mark()
 	}

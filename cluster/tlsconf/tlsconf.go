@@ -42,13 +42,10 @@ func CreateCA(dir string) error {
 	return sign(dir, "ca", t, t, key, key)
 }
 
-// CreateNode makes a node's certificate, signed by dir's authority, for the
-// names and addresses under which other nodes and clients reach it.
-func CreateNode(dir string, hosts []string) error { return CreateNodeIn(dir, dir, hosts) }
-
-// CreateNodeIn is CreateNode, but writes the node's files and a copy of the authority's
-// certificate to directory to.
-func CreateNodeIn(dir, to string, hosts []string) error {
+// CreateNode makes a node's certificate, signed by dir's authority, for the names and addresses under
+// which other nodes and clients reach it. It writes the node's files, and a copy of the authority's
+// certificate if that is elsewhere, to directory to.
+func CreateNode(dir, to string, hosts []string) error {
 	if len(hosts) == 0 {
 		return pgerr.New(pgerr.InvalidParameterValue, "a node's certificate needs at least one host name or address")
 	}

@@ -26,7 +26,7 @@ func certsIn(t *testing.T) (*tlsconf.Certs, string) {
 	if tlsconf.CreateCA(dir) == nil {
 		t.Fatal("an authority was replaced")
 	}
-	if err := tlsconf.CreateNode(dir, []string{"127.0.0.1", "localhost"}); err != nil {
+	if err := tlsconf.CreateNode(dir, dir, []string{"127.0.0.1", "localhost"}); err != nil {
 		t.Fatal(err)
 	}
 	if err := tlsconf.CreateClient(dir, "ann"); err != nil {
@@ -98,7 +98,7 @@ func TestMutual(t *testing.T) {
 func TestFiles(t *testing.T) {
 	_, dir := certsIn(t)
 	to := filepath.Join(dir, "n1")
-	if err := tlsconf.CreateNodeIn(dir, to, []string{"::1"}); err != nil {
+	if err := tlsconf.CreateNode(dir, to, []string{"::1"}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := tlsconf.Load(to); err != nil {

@@ -189,8 +189,8 @@ func (p *part) keep(src train.Source, root []byte) {
 	}
 }
 
-// over hands the part's worker the cached part of an origin, instead of rows.
-func (p *part) over(key [32]byte, origin string) error {
+// takeCached hands the part's worker the cached part of an origin, instead of rows.
+func (p *part) takeCached(key [32]byte, origin string) error {
 	d := p.t.kept.take(key, origin)
 	if d == nil {
 		return pgerr.New(pgerr.ConnectionFailure, "the dataset that training %s has left is not there any more", origin)

@@ -47,7 +47,7 @@ func (c *cluster) trainOn(t *testing.T, n *last, driver int, j *train.Job, src *
 	var g *trainer.Group
 	var err error
 	if src != nil {
-		if g, in.Over, err = tr.OpenCached(ctx, n.name(), j, c.all(), src); err != nil {
+		if g, in.Cached, err = tr.OpenCached(ctx, n.name(), j, c.all(), src); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -71,15 +71,15 @@ func (c *cluster) trainOn(t *testing.T, n *last, driver int, j *train.Job, src *
 	if err != nil {
 		t.Fatal(err)
 	}
-	if sum := train.Total(res.Usage); (in.Over != nil) != (sum.Reads == 0 && sum.Read == 0 && sum.Moved == 0) || sum.Block == 0 || len(res.Usage) != len(c.nodes) {
-		t.Errorf("over a kept dataset: %v; used %+v", in.Over != nil, sum)
+	if sum := train.Total(res.Usage); (in.Cached != nil) != (sum.Reads == 0 && sum.Read == 0 && sum.Moved == 0) || sum.Block == 0 || len(res.Usage) != len(c.nodes) {
+		t.Errorf("over a kept dataset: %v; used %+v", in.Cached != nil, sum)
 	}
 	if src != nil {
 		if err := g.Keep(ctx, src, res.Encoded); err != nil {
 			t.Fatal(err)
 		}
 	}
-	return res, in.Over != nil
+	return res, in.Cached != nil
 }
 
 // TestAgainNoMoreMemory: the second and third training of each family charge no more memory than the
@@ -228,7 +228,7 @@ func TestKeptLost(t *testing.T) {
 			t.Fatal("no dataset", err)
 		}
 		var saved checkpoints
-		_, err = train.Run(ctx, train.Input{Job: j, Over: over, Save: &saved}, &failing{g, 6, func() { c.kill(lost) }})
+		_, err = train.Run(ctx, train.Input{Job: j, Cached: over, Save: &saved}, &failing{g, 6, func() { c.kill(lost) }})
 		if code := pgerr.CodeOf(err); code != pgerr.ConnectionFailure && code != pgerr.CannotConnectNow || len(saved) == 0 {
 			t.Fatalf("node %d was lost after %d checkpoints: %v", lost, len(saved), err)
 		}

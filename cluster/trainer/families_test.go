@@ -67,6 +67,8 @@ var proofs = []proof{
 	{"gradient_boosted_trees", "a b k", "c", some, false, []any{"n_estimators", 4, "max_depth", 4, "eval_fraction", 0.2}},
 	{"gradient_boosted_trees", "a b k", "y", some, false, []any{"n_estimators", 3, "subsample", 0.7, "max_leaves", 12}},
 	{"gradient_boosted_trees", "a k w", "c4", some, false, []any{"n_estimators", 2, "max_depth", 3, "weight", "w"}},
+	{"gradient_boosted_trees", "a b k id w", "n", many, true, []any{"objective", "lambdarank", "query_id", "id", "n_estimators", 3, "max_depth", 4, "eval_fraction", 0.2, "weight", "w"}},
+	{"gradient_boosted_trees", "a k id", "n", many, true, []any{"objective", "lambdarank", "query_id", "id", "n_estimators", 2, "max_depth", 3, "subsample", 0.6, "lambdarank_norm", false}},
 	{"logistic_regression", "a b", "c4 c", some, false, []any{"max_iterations", 5, "eval_fraction", 0.2}},
 	{"gradient_boosted_trees", "a b k", "c4 y", some, false, []any{"n_estimators", 2, "max_depth", 3}},
 	{"mlp", "a k", "c y", many, true, []any{"epochs", 1, "batch_size", 16384, "hidden_units", 3}},

@@ -161,7 +161,7 @@ func (g *Group) Distribute(ctx context.Context) (rows int64, err error) {
 func (g *Group) Rescan() bool { return g.rows != nil && g.rows.Rescan }
 
 // DistributeRescan ends the stage when the query has been read once more.
-func (g *Group) DistributeRescan(ctx context.Context) error { return g.rows.Again(ctx) }
+func (g *Group) DistributeRescan(ctx context.Context) error { return g.rows.AfterReading(ctx) }
 
 // Home implements train.Reducer.
 func (g *Group) Home() *family.Node { return g.own.w.Home() }

@@ -120,7 +120,7 @@ func (t *Trainer) enter(m *openMsg) (*part, error) {
 	}
 	p.sent.hold, p.sent.release = p.w.Hold, p.w.Release
 	if m.Over != "" {
-		if err := p.over(m.Key, m.Over); err != nil {
+		if err := p.takeCached(m.Key, m.Over); err != nil {
 			p.free()
 			return nil, err
 		}

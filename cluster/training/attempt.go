@@ -66,6 +66,7 @@ func nodeLost(err error) bool {
 
 // attempt trains on the nodes that are alive, from the last checkpoint if there is one.
 func (d *drive) attempt(ctx context.Context, name string, rescan bool) error {
+	d.rec.forget()
 	switch {
 	case d.plan.Groups != nil:
 		return d.attemptGroups(ctx, name, rescan)
@@ -82,12 +83,12 @@ func (d *drive) attemptFrom(ctx context.Context, name string, rescan bool, resum
 		return err
 	}
 	defer r.close()
-	in := train.Input{Job: d.plan.Job, Resume: resume, Progress: d.rec.event}
+	in := train.Input{Job: d.plan.Job, Resume: resume, Progress: d.rec.event, Cancelled: d.rec.cancelled}
 	if d.only == nil { // a checkpoint is of all groups, or of the model of all rows before them
 		in.Save = d.rec
 	}
 	src := d.source(r.query)
-	g, over, err := d.over(ctx, name, src)
+	g, over, err := d.openCached(ctx, name, src)
 	if err == nil && g == nil {
 		g, err = d.j.cfg.Trainer.Open(ctx, name, d.plan.Job, rescan)
 	}
@@ -95,7 +96,7 @@ func (d *drive) attemptFrom(ctx context.Context, name string, rescan bool, resum
 		return err
 	}
 	defer g.Close()
-	in.Over, d.members = over, g.Members()
+	in.Cached, d.members = over, g.Members()
 	d.rec.reduces(d.members)
 	done, err := d.begin(ctx, &in)
 	if err != nil {
@@ -132,6 +133,11 @@ func (d *drive) attemptFrom(ctx context.Context, name string, rescan bool, resum
 	if d.show == nil && d.plan.Groups == nil {
 		if err := d.rec.keep(ctx, res.Model.Write); err != nil {
 			return err
+		}
+		for _, t := range res.Kept {
+			if err := d.rec.keep(ctx, t.Model.Write); err != nil {
+				return err
+			}
 		}
 	}
 	if src != nil && res.Encoded != nil {

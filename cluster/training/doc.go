@@ -1,4 +1,4 @@
-// Package training runs TRAIN MODEL: from a statement in its context to a version of a model in the
+// Package training runs TRAIN MODEL: from a statement to a version of a model in the
 // catalog.
 //
 //	coord ─ Statement, query.Run ─▶ Jobs.Train
@@ -6,7 +6,7 @@
 //	           within a transaction block   │   else
 //	         ┌──────────────────────────────┴─────────────┐
 //	         │ here and now, the model                    ▼
-//	         │ goes into the transaction    catalog.Job: text and context, durable
+//	         │ goes into the transaction    catalog.Job: text and caller, durable
 //	         │                                            │ the supervisor of the node it names
 //	         ▼                                            ▼
 //	       drive: attempts, each  Open → collect (the query, under plan.Collect) → Distribute → train.Run
@@ -14,7 +14,7 @@
 //	                                                      ▼
 //	                                       the model and the job's end, one commit
 //
-// It does not depend on sessions. A statement runs in its session's context (package query). A job in
-// the catalog runs in a context restored from its record, and its statement is parsed again only on
+// It does not depend on sessions. A statement runs for its session's caller (query.Caller). A job in
+// the catalog runs for a caller restored from its record, and its statement is parsed again only on
 // another node than that of its session (decision 0003).
 package training

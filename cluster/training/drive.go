@@ -80,7 +80,7 @@ type reading struct {
 func (d *drive) read(ctx context.Context) (*reading, error) {
 	q := d.query
 	if d.query = nil; q == nil { // optimising changes a query, so each reading binds it again
-		p, err := d.j.Plan(ctx, d.statement, d.x.Context, d.state)
+		p, err := d.j.Plan(ctx, d.statement, d.x.Caller, d.state)
 		if err != nil {
 			return nil, err
 		}

@@ -14,11 +14,11 @@ import (
 
 // Explain shows how a statement would train; with ANALYZE it trains, and discards the model.
 func (j *Jobs) Explain(ctx context.Context, r *Request, o query.Explain) (string, error) {
-	p, err := j.Plan(ctx, r.Statement, r.Context, r.State)
+	p, err := j.Plan(ctx, r.Statement, r.Caller, r.State)
 	if err != nil {
 		return "", err
 	}
-	if err := plan.Authorize(r.State, r.Context.Role, p.uses()); err != nil {
+	if err := plan.Authorize(r.State, r.Caller.Role, p.uses()); err != nil {
 		return "", err
 	}
 	var b strings.Builder

@@ -2,16 +2,18 @@ package training
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/tributarydb/tributary/cluster/query"
+	"github.com/tributarydb/tributary/ml/train"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
 // find returns the newest training of a model for which ok is true.
-func find(c *query.Context, st *catalog.State, name []string, ok func(*catalog.Job) bool) (*catalog.Job, error) {
+func find(c *query.Caller, st *catalog.State, name []string, ok func(*catalog.Job) bool) (*catalog.Job, error) {
 	schemas := c.Schemas(st)
 	if len(name) > 1 {
 		schemas = nil
@@ -36,8 +38,8 @@ func find(c *query.Context, st *catalog.State, name []string, ok func(*catalog.J
 	return found, nil
 }
 
-// Cancel asks the running training of a model to stop.
-func (j *Jobs) Cancel(ctx context.Context, c *query.Context, name []string) error {
+// Cancel asks the running training of a model to stop, or one of its trials.
+func (j *Jobs) Cancel(ctx context.Context, c *query.Caller, name []string, trial int) error {
 	if err := j.cfg.Catalog.Barrier(ctx); err != nil {
 		return err
 	}
@@ -48,12 +50,23 @@ func (j *Jobs) Cancel(ctx context.Context, c *query.Context, name []string) erro
 	if job == nil {
 		return pgerr.New(pgerr.UndefinedObject, "no training of model \"%s\" is running", strings.Join(name, "."))
 	}
-	return j.cfg.Catalog.Commit(ctx, []catalog.Change{&catalog.CancelJob{OID: job.OID}})
+	if trial == 0 {
+		return j.cfg.Catalog.Commit(ctx, []catalog.Change{&catalog.CancelJob{OID: job.OID}})
+	}
+	at := slices.IndexFunc(job.Trials, func(t catalog.ModelTrial) bool { return t.Number == trial })
+	switch {
+	case at < 0:
+		return pgerr.New(pgerr.UndefinedObject, "the training of model \"%s\" has no trial %d, or not yet", strings.Join(name, "."), trial).
+			WithHint("ml.trials shows those that run.")
+	case job.Trials[at].State != string(train.TrialRunning):
+		return pgerr.New(pgerr.ObjectNotInPrerequisiteState, "trial %d of the training of model \"%s\" has ended: it is %s", trial, strings.Join(name, "."), job.Trials[at].State)
+	}
+	return j.cfg.Catalog.Commit(ctx, []catalog.Change{&catalog.CancelTrial{OID: job.OID, Trial: trial}})
 }
 
 // Resume continues a training from its last checkpoint and waits for its model. If the training is
 // running, it only waits.
-func (j *Jobs) Resume(ctx context.Context, c *query.Context, st *catalog.State, name []string, notice func(*pgerr.Error)) (*catalog.Job, *catalog.ModelVersion, error) {
+func (j *Jobs) Resume(ctx context.Context, c *query.Caller, st *catalog.State, name []string, notice func(*pgerr.Error)) (*catalog.Job, *catalog.ModelVersion, error) {
 	job, err := find(c, st, name, func(job *catalog.Job) bool { return job.State == catalog.JobRunning && !job.Attached || resumable(job) })
 	if err != nil {
 		return nil, nil, err

@@ -170,7 +170,7 @@ func (d *drive) attemptGroups(ctx context.Context, name string, rescan bool) err
 		g.pooled = d.result.Model.Encode()
 	}
 	d.rec.phase("train", 0)
-	long, err := d.runGroups(ctx, d.x.Context.GroupRows)
+	long, err := d.runGroups(ctx, d.x.Caller.GroupRows)
 	if err == nil && len(long) > mostLong {
 		long, err = d.runGroups(ctx, 0)
 	}
@@ -285,7 +285,7 @@ func (d *drive) runLong(ctx context.Context, name string, rescan bool, x *group)
 	var made *groups.Group
 	switch err := d.attemptFrom(ctx, name, rescan, nil); {
 	case err == nil:
-		made = train.GroupOf(d.result)
+		made = train.GroupOf(d.plan.Job, d.result)
 		for _, u := range d.result.Usage {
 			if u.Worker < len(d.members) {
 				d.runs.used(&groups.Outcome{Node: d.members[u.Worker], Read: u.Read, Block: u.Block, Spilled: u.Written, Peak: u.Peak})

@@ -121,10 +121,14 @@ func (p *Plan) mayGroup() error {
 		return pgerr.Unsupported("one model a group does not go with %s", why).At(p.Job.Options.Pos(option))
 	}
 	switch {
+	case p.Job.Plan.Windows != nil && p.Job.Plan.Windows.Whole:
+		return no(family.QueryID.Names[0], "queries yet")
 	case p.Job.Plan.Windows != nil:
 		return no("window", "windows of rows yet")
 	case p.Job.Plan.Given != nil:
 		return no("init", "rows to begin with yet")
+	case p.Job.Options.Bool("keep_trials", false):
+		return no("keep_trials", "keep_trials yet")
 	case p.Job.WarmStart():
 		return no(family.WarmStart.Names[0], "warm_start yet")
 	}
@@ -229,7 +233,7 @@ func (d *drive) grouped(ctx context.Context, r *reading, done groups.Keys, long 
 	if err != nil {
 		return nil, err
 	}
-	out := &plan.TrainGroups{Input: pick, Job: d.plan.Job.Encode(), Done: done, Long: long, Out: plan.Column{ID: next, Name: "trained", Type: types.Bytea}}
+	out := &plan.TrainGroups{Input: pick, Job: d.plan.Job.EncodeWhole(), Done: done, Long: long, Out: plan.Column{ID: next, Name: "trained", Type: types.Bytea}}
 	next++
 	for i, at := range d.plan.keys {
 		key := d.plan.Groups.By[i]

@@ -27,8 +27,8 @@ type host struct {
 	session function.Session
 }
 
-// contextOf restores the context of a job's statement, over the state that it reads.
-func (j *Jobs) contextOf(job *catalog.Job, st *catalog.State) (*query.Context, error) {
+// callerOf restores the caller of a job's statement, over the state that it reads.
+func (j *Jobs) callerOf(job *catalog.Job, st *catalog.State) (*query.Caller, error) {
 	h := &host{NoSession: function.NoSession{Where: "by a training, which has no session"}, models: j.cfg.Models, st: st}
 	c, err := query.Decode(job.Session, job.Owner, j.cfg.Shared, func(set *settings.Set) query.NamedHost {
 		h.set = set

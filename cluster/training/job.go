@@ -57,13 +57,13 @@ func failed(job *catalog.Job, err error) *catalog.EndJob {
 	return end
 }
 
-// trainJob trains a job's model, in the context that the job's record has.
+// trainJob trains a job's model, for the caller that the job's record has.
 func (j *Jobs) trainJob(ctx context.Context, job *catalog.Job) (*drive, error) {
 	if err := j.cfg.Catalog.Barrier(ctx); err != nil {
 		return nil, err
 	}
 	st := job.At(j.cfg.Catalog.Current())
-	c, err := j.contextOf(job, st)
+	c, err := j.callerOf(job, st)
 	if err != nil {
 		return nil, err
 	}

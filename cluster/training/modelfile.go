@@ -63,7 +63,7 @@ func (j *Jobs) Export(ctx context.Context, n *parse.ExportModel, st *catalog.Sta
 
 // MayImport returns an error for a statement that will fail whatever the file has: for its options, its name,
 // or who runs it.
-func (j *Jobs) MayImport(n *parse.ImportModel, c *query.Context, st *catalog.State) error {
+func (j *Jobs) MayImport(n *parse.ImportModel, c *query.Caller, st *catalog.State) error {
 	o, err := options(n.Options, formats.ImportOptions)
 	if err == nil {
 		_, _, err = importPlace(n, o).place(c, st)
@@ -73,7 +73,7 @@ func (j *Jobs) MayImport(n *parse.ImportModel, c *query.Context, st *catalog.Sta
 
 // Import makes a model of a file's bytes, as a change of the catalog. The caller must call release when the
 // change is committed, or will not be.
-func (j *Jobs) Import(ctx context.Context, n *parse.ImportModel, text *parse.Statement, c *query.Context, st *catalog.State, b []byte, acct *mem.Account) (ch catalog.Change, v *catalog.ModelVersion, release func(), err error) {
+func (j *Jobs) Import(ctx context.Context, n *parse.ImportModel, text *parse.Statement, c *query.Caller, st *catalog.State, b []byte, acct *mem.Account) (ch catalog.Change, v *catalog.ModelVersion, release func(), err error) {
 	o, err := options(n.Options, formats.ImportOptions)
 	if err != nil {
 		return nil, nil, nil, err
@@ -130,7 +130,7 @@ func importPlace(n *parse.ImportModel, o *family.Values) Statement {
 
 // checkImported checks what a file says that the binder will go by: names of columns, types, and the
 // expressions of a TRANSFORM, which must be what a training would have taken.
-func (j *Jobs) checkImported(ctx context.Context, v *catalog.ModelVersion, text *parse.Statement, c *query.Context, st *catalog.State) error {
+func (j *Jobs) checkImported(ctx context.Context, v *catalog.ModelVersion, text *parse.Statement, c *query.Caller, st *catalog.State) error {
 	own := func(t types.Type) error {
 		if t.OID >= types.FirstUserOID {
 			return pgerr.Unsupported("a model with columns of types that another database has defined cannot be imported")

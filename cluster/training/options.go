@@ -160,6 +160,9 @@ func optionValue(n ast.Node) (types.Datum, error) {
 		}
 	case *ast.TypeCast:
 		return optionValue(v.Arg)
+	case *ast.CaseExpr:
+		return nil, pgerr.New(pgerr.InvalidParameterValue, "an option's value must be a constant: settings that depend on others cannot be searched").
+			WithHint("Search each option for itself; combinations that do not fit are trials that fail.")
 	}
 	return nil, pgerr.New(pgerr.InvalidParameterValue, "an option's value must be a constant")
 }

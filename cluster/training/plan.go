@@ -33,9 +33,9 @@ type Plan struct {
 	rows, keys []int
 }
 
-// Plan checks a statement. Its context has the types of parameters that are known already.
-func (j *Jobs) Plan(ctx context.Context, s Statement, c *query.Context, st *catalog.State) (*Plan, error) {
-	binding := func(c *query.Context) *bind.Session { return j.cfg.Queries.Binding(c, st, s.Text, query.Poll(ctx)) }
+// Plan checks a statement. Its caller has the types of parameters that are known already.
+func (j *Jobs) Plan(ctx context.Context, s Statement, c *query.Caller, st *catalog.State) (*Plan, error) {
+	binding := func(c *query.Caller) *bind.Session { return j.cfg.Queries.Binding(c, st, s.Text, query.Poll(ctx)) }
 	q, err := bind.Query(binding(c), s.Query)
 	if err != nil {
 		return nil, err
@@ -79,10 +79,10 @@ func (j *Jobs) Plan(ctx context.Context, s Statement, c *query.Context, st *cata
 			if err := p.transform.hold(split, s.Query); err != nil {
 				return nil, err
 			}
-			args = split.Told(args)
+			args = split.Decided(args)
 		}
 		encoders = p.transform.encoders
-		sel = p.transform.over(sel)
+		sel = p.transform.computed(sel)
 		if p.Query, err = bind.Query(binding(c), sel); err != nil {
 			return nil, err
 		}
@@ -140,7 +140,7 @@ func (s Statement) isTarget(name string, args []family.Arg) bool {
 
 // given binds a query of the relation whose rows the training begins with: the columns with the names
 // of the features, in an order that depends only on the rows.
-func (j *Jobs) given(ctx context.Context, c *query.Context, st *catalog.State, job *train.Job) (*plan.Query, error) {
+func (j *Jobs) given(ctx context.Context, c *query.Caller, st *catalog.State, job *train.Job) (*plan.Query, error) {
 	g := job.Plan.Given
 	parts, err := catalog.SplitName(g.Relation)
 	if err != nil {

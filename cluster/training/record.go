@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/tributarydb/tributary/ml/reduce"
@@ -36,13 +37,14 @@ type jobRecord struct {
 	merges []catalog.JobMerge
 	// commits is how many commits of the job's record there were, the first included.
 	commits int
-	// model is the trained model, whose file is protected from the sweep until close.
-	model   *catalog.Segment
-	release func()
+	// models are the trained model and those of other trials that are kept, whose files are protected from the
+	// sweep until close.
+	models  []*catalog.Segment
+	release []func()
 }
 
 func newRecord(j *Jobs, job *catalog.Job, notice func(*pgerr.Error)) *jobRecord {
-	return &jobRecord{j: j, job: job, notice: notice, last: time.Now(), state: job.Phase, rows: job.Rows, iter: job.Iteration, saved: job.Iteration, resume: job.Blob(), release: func() {}, commits: 1}
+	return &jobRecord{j: j, job: job, notice: notice, last: time.Now(), state: job.Phase, rows: job.Rows, iter: job.Iteration, saved: job.Iteration, resume: job.Blob(), commits: 1}
 }
 
 // putJob commits a new job's record at once, also within a transaction block, so that other sessions
@@ -103,7 +105,7 @@ func (r *jobRecord) event(e train.Event) {
 		r.state = e.Phase
 	}
 	if e.Trial != nil {
-		r.trials = append(r.trials, trialRecord(*e.Trial))
+		r.trials = append(r.trials, e.Trial.Record())
 	}
 	if it := e.Iteration; it != nil {
 		r.iter = it.Number
@@ -116,16 +118,6 @@ func (r *jobRecord) event(e train.Event) {
 		r.notice(progressNotice(r.job.Model, r.hist[n-1]))
 	}
 	r.update()
-}
-
-// trialRecord is a trial as the catalog has it.
-func trialRecord(t train.Trial) catalog.ModelTrial {
-	out := catalog.ModelTrial{Number: t.Number, State: string(t.State), Objective: t.Objective, Folds: t.Folds, Metrics: named(t.Metrics),
-		Rung: t.Rung, Iterations: t.Iterations, Seconds: t.Seconds, ErrorCode: t.Code, Error: t.Error}
-	for _, a := range t.Args {
-		out.Args = append(out.Args, catalog.NamedText(a))
-	}
-	return out
 }
 
 func progressNotice(model string, it catalog.Iteration) *pgerr.Error {
@@ -211,19 +203,37 @@ func (r *jobRecord) discard() {
 	}
 }
 
-// keep stores the trained model. A commit must refer to it before close, or the sweep removes its file.
-func (r *jobRecord) keep(ctx context.Context, write func(io.Writer) error) (err error) {
-	r.release()
-	r.release = r.j.cfg.Blobs.Hold()
-	r.model, err = r.j.cfg.Blobs.Put(ctx, write)
+// forget drops the models of an earlier attempt.
+func (r *jobRecord) forget() {
+	for _, release := range r.release {
+		release()
+	}
+	r.models, r.release = nil, nil
+}
+
+// keep stores a trained model. A commit must refer to it before close, or the sweep removes its file.
+func (r *jobRecord) keep(ctx context.Context, write func(io.Writer) error) error {
+	r.release = append(r.release, r.j.cfg.Blobs.Hold())
+	ref, err := r.j.cfg.Blobs.Put(ctx, write)
+	r.models = append(r.models, ref)
 	return err
+}
+
+// cancelled reports whether a trial was cancelled alone.
+func (r *jobRecord) cancelled(trial int) bool {
+	j := r.j.cfg.Catalog.Current().Job(r.job.OID)
+	if j == nil {
+		return false
+	}
+	_, asked := slices.BinarySearch(j.CancelledTrials, trial)
+	return asked
 }
 
 // close releases the model's file and discards the last checkpoint, when the outcome of the job is
 // committed.
 func (r *jobRecord) close() {
 	r.settle()
-	r.release()
+	r.forget()
 	r.discard()
 }
 

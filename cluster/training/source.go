@@ -19,7 +19,7 @@ import (
 func (d *drive) source(q *plan.Query) *train.Source {
 	encoding := d.plan.Job.Encoding()
 	id, ok := q.Identity(func(s *plan.Source) bool { return !source.IsFile(s.Name) })
-	if encoding == nil || !ok || !d.x.Context.KeepDatasets {
+	if encoding == nil || !ok || !d.x.Caller.KeepDatasets {
 		return nil
 	}
 	var users []catalog.EnumType
@@ -35,14 +35,14 @@ func (d *drive) source(q *plan.Query) *train.Source {
 		src.Tables = append(src.Tables, train.Table{OID: oid, Digest: d.state.Manifest(oid).Digest()})
 	}
 	h := sha256.New()
-	h.Write(codec.Marshal([][]byte{encoding, id.Plan, codec.Marshal(users), codec.Marshal(d.x.Context.Params), codec.Marshal(src.Tables)}))
+	h.Write(codec.Marshal([][]byte{encoding, id.Plan, codec.Marshal(users), codec.Marshal(d.x.Caller.Params), codec.Marshal(src.Tables)}))
 	h.Sum(src.Key[:0])
 	return src
 }
 
-// over opens the training on the cached dataset of an earlier one. It returns nil if there is none, or
+// openCached opens the training on the cached dataset of an earlier one. It returns nil if there is none, or
 // if the training has folds, which need the rows themselves.
-func (d *drive) over(ctx context.Context, name string, src *train.Source) (Training, *train.Encoded, error) {
+func (d *drive) openCached(ctx context.Context, name string, src *train.Source) (Training, *train.Encoded, error) {
 	if src == nil || d.plan.Job.Folds() > 0 {
 		return nil, nil, nil
 	}

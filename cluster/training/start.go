@@ -45,7 +45,7 @@ func (d *drive) begin(ctx context.Context, in *train.Input) (done func(), err er
 }
 
 func (d *drive) readGiven(ctx context.Context, in *train.Input, acct *mem.Account) error {
-	q, err := d.j.given(ctx, d.x.Context, d.state, in.Job) // the optimiser changes the tree it is given
+	q, err := d.j.given(ctx, d.x.Caller, d.state, in.Job) // the optimiser changes the tree it is given
 	if err != nil {
 		return err
 	}

@@ -14,9 +14,9 @@ import (
 // Request is a TRAIN statement that a session runs.
 type Request struct {
 	Statement
-	*query.Run                // in the statement's context
+	*query.Run                // of the statement
 	State      *catalog.State // that the statement reads
-	Durable    []byte         // the context's durable form
+	Durable    []byte         // the caller's durable form
 	Notice     func(*pgerr.Error)
 	// Put adds the model to the session's transaction block. It is nil outside of one, where the
 	// driver commits the model.
@@ -30,7 +30,7 @@ type Request struct {
 // driver commits the model. Inside one the job is attached to the session, sees what the transaction
 // has done so far, and its model becomes part of the transaction.
 func (j *Jobs) Train(ctx context.Context, r *Request) (*catalog.Schema, *catalog.ModelVersion, error) {
-	c := r.Context
+	c := r.Caller
 	schema, old, err := r.place(c, r.State)
 	if err != nil {
 		return nil, nil, err
@@ -68,7 +68,7 @@ func (j *Jobs) Train(ctx context.Context, r *Request) (*catalog.Schema, *catalog
 // job returns the record of the statement's job as it starts.
 func (r *Request) job(p *Plan) *catalog.Job {
 	now := time.Now().UTC()
-	job := &catalog.Job{Model: r.Name[len(r.Name)-1], Owner: r.Context.Role, Statement: r.Text.Text, State: catalog.JobRunning, Attached: r.Put != nil,
+	job := &catalog.Job{Model: r.Name[len(r.Name)-1], Owner: r.Caller.Role, Statement: r.Text.Text, State: catalog.JobRunning, Attached: r.Put != nil,
 		MaxIterations: p.Job.MaxIterations(), Epoch: 1, Retrain: r.Retrain, CreatedAt: now, UpdatedAt: now, Phase: "read"}
 	if p.Job.Outlook() != nil { // its iterations are the trials'
 		job.MaxIterations = 0
@@ -142,7 +142,7 @@ func (j *Jobs) inSession(ctx context.Context, r *Request, job *catalog.Job, p *P
 }
 
 // place returns the schema of the model, and the model if it exists already.
-func (s Statement) place(c *query.Context, st *catalog.State) (types.OID, *catalog.Model, error) {
+func (s Statement) place(c *query.Caller, st *catalog.State) (types.OID, *catalog.Model, error) {
 	var sc *catalog.Schema
 	schema, _, err := catalog.ObjectName(s.Name...)
 	if err != nil {

@@ -263,8 +263,8 @@ func encoderCall(n ast.Node) (*ast.FuncCall, string) {
 	return call, name
 }
 
-// over returns the query that computes the items over the training query q.
-func (tr *transformed) over(q *ast.SelectStmt) *ast.SelectStmt {
+// computed returns the query that computes the items over the training query q.
+func (tr *transformed) computed(q *ast.SelectStmt) *ast.SelectStmt {
 	sel := ast.NewSelectStmt()
 	for _, it := range tr.items {
 		sel.TargetList.Append(ast.NewResTarget(it.name, it.val))

@@ -9,6 +9,7 @@ import (
 	"github.com/tributarydb/tributary/exec/sysview"
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/record"
+	"github.com/tributarydb/tributary/ml/train"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
@@ -36,17 +37,46 @@ func Row(sc *catalog.Schema, name string, v *catalog.ModelVersion) []types.Datum
 		sysview.MetricsJSON(v.Metrics), v.Seconds}
 }
 
-// version returns the change that puts the model, or its next version, into the catalog.
+// version returns the change that puts the model, or its next version, into the catalog; after it those of
+// trials whose models are kept.
 func (j *Jobs) version(ctx context.Context, rec *catalog.Job, old *catalog.Model, d *drive) (catalog.Change, *catalog.ModelVersion, error) {
-	s, p, res := d.statement, d.plan, d.result
+	v := d.version(rec, d.result, d.rec.models[0])
+	if old != nil {
+		v.Number = old.Next()
+	}
+	var kept []catalog.ModelVersion
+	for i, t := range d.result.Kept {
+		k := d.version(rec, t.Result, d.rec.models[i+1])
+		k.Number, k.Seconds = v.Number+i+1, d.result.Trials[t.Number-1].Seconds
+		kept = append(kept, *k)
+	}
+	v.Groups = d.groups
+	if o := d.plan.Job.Outlook(); o != nil && v.Groups == nil {
+		v.Search, v.Folds = &catalog.ModelSearch{Algorithm: o.Algorithm, Objective: d.result.Objective, Best: d.result.Best}, nil
+		for _, t := range d.result.Trials {
+			v.Search.Trials = append(v.Search.Trials, t.Record())
+		}
+		v.Search.Trials[d.result.Best-1].Version = v.Number
+		for i, t := range d.result.Kept {
+			v.Search.Trials[t.Number-1].Version = kept[i].Number
+		}
+	}
+	change, err := j.put(ctx, rec.Schema, rec.Model, rec.Owner, old, v, kept...)
+	return change, v, err
+}
+
+// version describes a training whose model is in a file, as the first version.
+func (d *drive) version(rec *catalog.Job, res *train.Result, model *catalog.Segment) *catalog.ModelVersion {
+	s, p := d.statement, d.plan
 	v := catalog.ModelVersion{Number: 1, Algorithm: res.Model.Algorithm, Task: string(res.Model.Task), Converged: res.Converged, Stopped: res.Stopped,
 		Rows: res.Rows, Iterations: res.Iterations, TrainLoss: res.TrainLoss, Seconds: res.Elapsed.Seconds(),
 		Statement: s.Text.Text, CreatedAt: time.Now().UTC()}
-	v.Keep(d.rec.model)
+	v.Keep(model)
 	v.Snapshot = snapshot(rec, d.state)
 	if c := p.Job.Target(); c != nil {
 		v.Target, v.TargetType = p.Job.Targets(), c.Type
 	}
+	v.Beside = p.Job.Beside()
 	for _, o := range res.Model.Columns() {
 		v.Outputs = append(v.Outputs, catalog.ModelFeature{Name: o.Name, Type: o.Type})
 	}
@@ -67,19 +97,12 @@ func (j *Jobs) version(ctx context.Context, rec *catalog.Job, old *catalog.Model
 	for _, f := range res.Folds {
 		v.Folds = append(v.Folds, catalog.ModelFold{Rows: f.Rows, Held: f.Held, Iterations: f.Iterations, Seconds: f.Seconds, Metrics: named(f.Metrics)})
 	}
-	if o := p.Job.Outlook(); o != nil {
-		v.Search, v.Folds = &catalog.ModelSearch{Algorithm: o.Algorithm, Objective: res.Objective, Best: res.Best}, nil
-		for _, t := range res.Trials {
-			v.Search.Trials = append(v.Search.Trials, trialRecord(t))
-		}
-	}
 	for _, o := range s.Options {
 		v.Options = append(v.Options, catalog.NamedText{Name: o.Name, Value: o.Text})
 	}
 	for _, h := range res.History {
 		v.History = append(v.History, catalog.Iteration{Number: h.Number, TrainLoss: h.TrainLoss, ValidationLoss: h.ValidationLoss, Seconds: h.Seconds})
 	}
-	v.Groups = d.groups
 	v.Classes = res.Model.Classes()
 	for i := range v.Target[min(1, len(v.Target)):] {
 		part := res.Model.Part(i + 1)
@@ -88,13 +111,12 @@ func (j *Jobs) version(ctx context.Context, rec *catalog.Job, old *catalog.Model
 	for _, w := range res.Warnings {
 		v.Warnings = append(v.Warnings, catalog.ModelWarning(w))
 	}
-	change, err := j.put(ctx, rec.Schema, rec.Model, rec.Owner, old, &v)
-	return change, &v, err
+	return &v
 }
 
 // put returns the change that puts a version into the catalog: the first of a new model, or the next one of
-// old. It sets the version's number.
-func (j *Jobs) put(ctx context.Context, schema types.OID, name string, owner types.OID, old *catalog.Model, v *catalog.ModelVersion) (catalog.Change, error) {
+// old. It sets the version's number. Further ones have theirs.
+func (j *Jobs) put(ctx context.Context, schema types.OID, name string, owner types.OID, old *catalog.Model, v *catalog.ModelVersion, further ...catalog.ModelVersion) (catalog.Change, error) {
 	m := &catalog.Model{Schema: schema, Name: name, Owner: owner}
 	var expect uint64
 	if old != nil {
@@ -107,7 +129,7 @@ func (j *Jobs) put(ctx context.Context, schema types.OID, name string, owner typ
 		}
 		m.OID, m.ACL = oid, j.cfg.Catalog.Current().NewACL(catalog.ClassModel, owner, schema)
 	}
-	m.Versions, m.Default, m.Last = []catalog.ModelVersion{*v}, v.Number, v.Number
+	m.Versions, m.Default, m.Last = append([]catalog.ModelVersion{*v}, further...), v.Number, v.Number+len(further)
 	return &catalog.ChangeModel{Model: m, ExpectVersion: expect}, nil
 }
 

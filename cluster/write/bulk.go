@@ -31,7 +31,7 @@ func (r *Executor) inThreads(root plan.Node) bool {
 		case *plan.ProjectSet:
 			n = x.Input
 		case *plan.Scan, *plan.Source, *plan.Join, *plan.Aggregate, *plan.Window, *plan.SetOp:
-			least := min(bulkRows, r.x.Context.DistributeRows)
+			least := min(bulkRows, r.x.Caller.DistributeRows)
 			return r.LeafRows(root, nil, least, true) >= least
 		default:
 			return false

@@ -57,6 +57,12 @@ func (w *ModifyTable) onConflict() error {
 	if err := cw.compile(); err != nil {
 		return err
 	}
+	if v := cw.fewProposedValues(); v != nil {
+		if err := cw.values(v); err != nil {
+			return err
+		}
+		return cw.end()
+	}
 	rows, err := r.start(w.d.Source, src, w.reads)
 	if err != nil {
 		return err
@@ -89,19 +95,8 @@ func (w *ModifyTable) onConflict() error {
 	for {
 		b, err := out.Next(r.x.Ctx)
 		if err == io.EOF {
-			if cw.refused != nil {
-				return cw.refused
-			}
 			r.Note(w.d)
-			if err := w.flush(); err != nil {
-				return err
-			}
-			err := w.finish()
-			var e *pgerr.Error
-			if w.later && oc.Update && errors.As(err, &e) && e.Code == pgerr.UniqueViolation && e.Constraint == arbiters[0].Name {
-				return op.ErrConflictTwice() // an earlier part of the statement wrote a row with the key
-			}
-			return err
+			return cw.end()
 		}
 		if err == nil && b.Rows() > 0 {
 			err = cw.batch(b)
@@ -110,6 +105,26 @@ func (w *ModifyTable) onConflict() error {
 			return err
 		}
 	}
+}
+
+// end makes the statement's changes when all rows are written.
+func (w *upsert) end() error {
+	if w.refused != nil {
+		return w.refused
+	}
+	if err := w.flush(); err != nil {
+		return err
+	}
+	oc := w.d.OnConflict
+	if k := w.r.x.Txn.foreign.keys; oc.Update && !w.fresh && k != nil {
+		k.updatedOnly(func(i int) bool { return oc.Set[i] == nil })
+	}
+	err := w.finish()
+	var e *pgerr.Error
+	if w.later && oc.Update && errors.As(err, &e) && e.Code == pgerr.UniqueViolation && e.Constraint == w.arbiters[0].Name {
+		return op.ErrConflictTwice() // an earlier part of the statement wrote a row with the key
+	}
+	return err
 }
 
 // arbiters returns the unique constraints that decide: the one that the binder found for the conflict
@@ -202,6 +217,7 @@ func (w *upsert) batch(b *batch.Batch) error {
 	}
 	sub := func(sel []int32) *batch.Batch { return &batch.Batch{Cols: b.Cols, N: b.N, Sel: sel, Seq: -1} }
 	if len(fresh) > 0 {
+		w.fresh = true
 		if err := w.rows.PutChecked(w.r.x.Ctx, sub(fresh), false); err != nil {
 			return err
 		}

@@ -34,6 +34,7 @@ type upsert struct {
 	inserted []byte // by DO NOTHING of many rows, a bit a row, by number
 	sets     []*eval.Program
 	where    *eval.Program
+	fresh    bool // some row was inserted
 }
 
 // newColumns gives columns their ids.
@@ -60,15 +61,20 @@ func (p *proposedReader) Next(ctx context.Context) (*batch.Batch, error) {
 	if err != nil || b.Rows() == 0 {
 		return b, err
 	}
+	return p.of.propose(ctx, b)
+}
+
+// propose checks rows and numbers them.
+func (w *upsert) propose(ctx context.Context, b *batch.Batch) (*batch.Batch, error) {
 	b = kernel.Compact(b)
-	if n, err := p.of.rows.CheckRows(ctx, b); err != nil {
-		p.of.refused, b = err, b.Slice(0, n)
+	if n, err := w.rows.CheckRows(ctx, b); err != nil {
+		w.refused, b = err, b.Slice(0, n)
 	}
 	seq := make([]int64, b.N)
 	for i := range seq {
-		seq[i] = p.of.n + int64(i)
+		seq[i] = w.n + int64(i)
 	}
-	p.of.n, p.of.size = p.of.n+int64(b.N), p.of.size+b.Bytes()
+	w.n, w.size = w.n+int64(b.N), w.size+b.Bytes()
 	return batch.New(append(slices.Clip(b.Cols), batch.FromSlice(arrow.PrimitiveTypes.Int64, seq, nil)), b.N), nil
 }
 

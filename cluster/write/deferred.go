@@ -49,7 +49,7 @@ func (x *Statement) SetConstraints(st *catalog.State, n *ast.ConstraintsSetStmt)
 		if !ok {
 			continue
 		}
-		found, err := constraintsNamed(st, x.Context.Schemas(st), rv)
+		found, err := constraintsNamed(st, x.Caller.Schemas(st), rv)
 		if err != nil {
 			return err
 		}

@@ -13,7 +13,7 @@ import (
 // hidden returns the columns of a table that the detail about a row may not show: those that
 // the role may not read and did not write itself. partial says that it may not read all.
 func (r *Executor) hidden(rel *catalog.Relation, uses []plan.TableUse) (hidden []int16, partial bool) {
-	role := r.x.Context.Role
+	role := r.x.Caller.Role
 	if r.st.May(role, rel.Object(), 'r') {
 		return nil, false
 	}
@@ -31,7 +31,7 @@ func (r *Executor) hidden(rel *catalog.Relation, uses []plan.TableUse) (hidden [
 // shows reports whether the detail of an error may show a key of these columns; 0 stands for an
 // expression.
 func (r *Executor) shows(rel *catalog.Relation, columns []int16) bool {
-	role := r.x.Context.Role
+	role := r.x.Caller.Role
 	if r.st.May(role, rel.Object(), 'r') {
 		return true
 	}

@@ -78,6 +78,15 @@ func (k *keyWatch) column(num int16) int {
 	return slices.IndexFunc(k.live, func(c catalog.Column) bool { return c.Num == num })
 }
 
+// updatedOnly says of an INSERT … ON CONFLICT that it turned out to be an UPDATE, which leaves the live
+// columns alone for which kept holds.
+func (k *keyWatch) updatedOnly(kept func(i int) bool) {
+	k.kind, k.kept = plan.UpdateRows, make(map[int16]bool, len(k.live))
+	for i, c := range k.live {
+		k.kept[c.Num] = kept(i)
+	}
+}
+
 // leaves reports whether the statement left columns of all its rows alone.
 func (k *keyWatch) leaves(nums []int16) bool {
 	return k != nil && k.kind == plan.UpdateRows && !slices.ContainsFunc(nums, func(n int16) bool { return !k.kept[n] })

@@ -20,14 +20,14 @@ import (
 // Statement is one run of a statement in a transaction.
 type Statement struct {
 	*query.Run
-	Host  Host // its context's, as the one who gave a statement that writes
+	Host  Host // the caller's, with what a statement that writes asks of it
 	Ctx   context.Context
-	Text  *parse.Statement // nil for one that nobody wrote
-	Txn   *Txn             // nil for one that has none, as COMMIT
+	Text  *parse.Statement // nil where there is none
+	Txn   *Txn             // nil where there is none, as for COMMIT
 	Files Files
 }
 
-// Host is who gave a statement that writes.
+// Host is the host of a statement that writes.
 type Host interface {
 	query.Host
 	// Enter sets the view that the statement has from now on.
@@ -44,17 +44,17 @@ type Host interface {
 	Within() Host
 }
 
-// In is the execution of another text in another context, whose host is h, within this one.
-func (x *Statement) In(c *query.Context, h Host, text *parse.Statement) *Statement {
+// In returns the execution of another caller's text within this one; h is that caller's host.
+func (x *Statement) In(c *query.Caller, h Host, text *parse.Statement) *Statement {
 	n := *x
 	n.Text, n.Host, n.Run = text, h, x.Run.In(c)
 	return &n
 }
 
-// As is the execution as another role's.
+// As returns the execution on behalf of another role.
 func (x *Statement) As(role types.OID) *Statement {
 	h := x.Host.Within()
-	return x.In(x.Context.As(role, h), h, x.Text)
+	return x.In(x.Caller.As(role, h), h, x.Text)
 }
 
 // Enter sets the view of what runs in the execution from now on.
@@ -172,7 +172,7 @@ func (r *Executor) keyText(cols []plan.Column, row []types.Datum) string {
 	for i, d := range row {
 		out[i] = "null"
 		if d != nil {
-			out[i] = string(types.AppendText(nil, cols[i].Type, d, r.x.Context.Values))
+			out[i] = string(types.AppendText(nil, cols[i].Type, d, r.x.Caller.Values))
 		}
 	}
 	return strings.Join(out, ", ")

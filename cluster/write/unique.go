@@ -218,7 +218,7 @@ func refusal(r *Executor, k *uniqueKey, cols []plan.Column, row []types.Datum) e
 	names, columns := k.names, k.Columns
 	if k.Kind == 'e' {
 		x := r.st.RelationByOID(k.Index).Index
-		names, columns = sysfn.IndexKeys(r.x.Context.Host, k.rel, x, false, true), x.Columns
+		names, columns = sysfn.IndexKeys(r.x.Caller.Host, k.rel, x, false, true), x.Columns
 	}
 	refused := pgerr.New(pgerr.UniqueViolation, msg, k.Name)
 	switch {

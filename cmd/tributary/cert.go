@@ -56,7 +56,7 @@ func makeCert(args []string, out io.Writer) error {
 				list = append(list, h)
 			}
 		}
-		if err := tlsconf.CreateNodeIn(*dir, to, list); err != nil {
+		if err := tlsconf.CreateNode(*dir, to, list); err != nil {
 			return err
 		}
 		fmt.Fprintf(out, "made %s and node.key for %s\n\n", filepath.Join(to, "node.crt"), strings.Join(list, ", "))

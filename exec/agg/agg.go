@@ -10,6 +10,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
 	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/exec/function"
 	"github.com/tributarydb/tributary/exec/kernel"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/sql/number"
@@ -56,13 +57,24 @@ type ParallelResult interface {
 }
 
 // New makes the aggregate of a call. Its arguments come in the order of
-// call.Args, then those of call.OrderBy. env writes text (json, string forms).
-func New(call expr.AggCall, env *types.Env) (Agg, error) {
+// call.Args, then those of call.OrderBy. env writes text (json, string forms), and runs the functions of
+// aggregates of users.
+func New(call expr.AggCall, env *function.Env) (Agg, error) {
 	args := make([]types.Type, len(call.Args))
 	for i, a := range call.Args {
 		args[i] = a.Type()
 	}
 	name := call.Fn.Name
+	if call.Machine != nil {
+		m, err := newMachine(call.Machine, env)
+		if err != nil {
+			return nil, err
+		}
+		if call.Machine.Combine == nil || call.Distinct || len(call.OrderBy) > 0 {
+			return newCollect(call, args, env, m)
+		}
+		return &combined{m: m, args: args, ret: call.Typ}, nil
+	}
 	if call.Distinct && (name == "min" || name == "max" || name == "bool_and" || name == "bool_or" || name == "every") {
 		call.Distinct = false // the result is the same with and without
 	}
@@ -70,18 +82,18 @@ func New(call expr.AggCall, env *types.Env) (Agg, error) {
 		return p, nil
 	}
 	if call.Distinct || len(call.OrderBy) > 0 {
-		return newCollect(call, args, env)
+		return newCollect(call, args, env, nil)
 	}
 	if a := plain(name, args, call.Typ); a != nil {
 		return a, nil
 	}
-	return newCollect(call, args, env)
+	return newCollect(call, args, env, nil)
 }
 
 // NewWhole is New for an aggregation in one phase: its encoded states come back to aggregates of
 // the same call, so their form may depend on the arguments and not only on their types. The results
 // are the same.
-func NewWhole(call expr.AggCall, env *types.Env) (Agg, error) {
+func NewWhole(call expr.AggCall, env *function.Env) (Agg, error) {
 	a, err := New(call, env)
 	if p, ok := a.(*pair); ok && smallInts(call.Args) {
 		return &intPair{fn: p.fn}, nil

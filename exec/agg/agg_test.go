@@ -166,7 +166,7 @@ func TestAgainstReference(t *testing.T) {
 		}
 		t.Run(s.name()+"("+ids[min(1, len(ids)):]+")", func(t *testing.T) {
 			if why := s.left(); why != "" {
-				_, err := agg.New(s.call, types.DefaultEnv)
+				_, err := agg.New(s.call, nil)
 				if pgerr.CodeOf(err) != pgerr.FeatureNotSupported {
 					t.Fatalf("%s: got %v", why, err)
 				}
@@ -278,7 +278,7 @@ func (s spec) check(t *testing.T, r *rand.Rand, rows []types.Row) {
 
 func (s spec) fresh(t *testing.T) agg.Agg {
 	t.Helper()
-	a, err := agg.New(s.call, types.DefaultEnv)
+	a, err := agg.New(s.call, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

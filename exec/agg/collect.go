@@ -8,6 +8,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/array"
 
 	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/exec/function"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
@@ -27,16 +28,24 @@ type collect struct {
 	// layout is args, then order.
 	layout rowLayout
 	inner  func() Agg // DISTINCT or ordered forms of plain aggregates
-	rows   []rowList
-	bytes  int64 // of them
+	// machine is of an aggregate of a user.
+	machine *machine
+	rows    []rowList
+	bytes   int64 // of them
 }
 
-func newCollect(call expr.AggCall, args []types.Type, env *types.Env) (Agg, error) {
-	c := &collect{call: call, args: args, env: env}
+func newCollect(call expr.AggCall, args []types.Type, env *function.Env, m *machine) (Agg, error) {
+	c := &collect{call: call, args: args, env: env.TypesEnv(), machine: m}
 	for _, o := range call.OrderBy {
 		c.order = append(c.order, o.Expr.Type())
 	}
 	c.layout = slices.Concat(c.args, c.order)
+	if m != nil {
+		if len(c.layout) == 0 {
+			c.layout = rowLayout{types.Bool} // rows without values are counted by one
+		}
+		return c, nil
+	}
 	if a := plain(call.Fn.Name, args, call.Typ); a != nil {
 		c.inner = func() Agg { return plain(call.Fn.Name, args, call.Typ) }
 	} else if err := c.known(); err != nil {
@@ -51,6 +60,9 @@ func newCollect(call expr.AggCall, args []types.Type, env *types.Env) (Agg, erro
 func (c *collect) Resize(groups int) { c.rows = grown(c.rows, groups) }
 
 func (c *collect) Update(groups []uint32, args []arrow.Array) error {
+	if len(args) == 0 {
+		args = []arrow.Array{batch.Nulls(c.layout[0].Arrow(), len(groups))}
+	}
 	for i, g := range groups {
 		if !c.skips(args, i) {
 			c.bytes += c.rows[g].Append(1, func(dst []byte) []byte { return c.layout.AppendFrom(dst, args, i) })
@@ -62,6 +74,9 @@ func (c *collect) Update(groups []uint32, args []arrow.Array) error {
 // skips reports whether row i never counts: a NULL argument of all but the aggregates
 // that keep NULLs.
 func (c *collect) skips(args []arrow.Array, i int) bool {
+	if c.machine != nil && !c.machine.Strict {
+		return false
+	}
 	switch c.call.Fn.Name {
 	case "array_agg", "json_agg", "jsonb_agg", "json_object_agg", "jsonb_object_agg", "rank", "dense_rank", "percent_rank", "cume_dist":
 		return false
@@ -128,7 +143,7 @@ func (c *collect) Need(from, to int, states bool) int64 {
 	case "jsonb_agg", "jsonb_object_agg":
 		return arranged + 8*size + 320*n
 	}
-	if c.inner != nil {
+	if c.inner != nil || c.machine != nil {
 		return arranged + 3*(size+16*n)
 	}
 	return arranged
@@ -181,6 +196,9 @@ func (c *collect) Results(from, to int) (arrow.Array, error) {
 	case "array_agg":
 		return c.arrays(from, to)
 	}
+	if c.machine != nil {
+		return c.machines(from, to)
+	}
 	return datumColumn(c.call.Typ, from, to, func(g int) (types.Datum, error) {
 		f, err := c.folded(g, c.newFold)
 		if err != nil {
@@ -210,7 +228,10 @@ func (c *collect) folded(g int, begin func(n int64) fold) (fold, error) {
 }
 
 // sorts reports whether a group's rows are sorted.
-func (c *collect) sorts() bool { return len(c.order) > 0 || c.call.Distinct }
+func (c *collect) sorts() bool { return len(c.order) > 0 || c.byValue() }
+
+// byValue reports whether rows are sorted by their arguments, after what the call is ordered by.
+func (c *collect) byValue() bool { return c.call.Distinct || c.call.Machine.ByValue() }
 
 // arranged returns the rows of group g sorted and without duplicates, as the call requires.
 func (c *collect) arranged(g int) ([]types.Row, error) {
@@ -221,13 +242,17 @@ func (c *collect) arranged(g int) ([]types.Row, error) {
 	}); err != nil {
 		return nil, err
 	}
-	slices.SortStableFunc(out, func(a, b types.Row) int {
+	sort := slices.SortStableFunc[[]types.Row]
+	if c.byValue() {
+		sort = slices.SortFunc // rows that compare as equal are the same
+	}
+	sort(out, func(a, b types.Row) int {
 		for k, o := range c.call.OrderBy {
 			if x := compareNulls(c.order[k], a[len(c.args)+k], b[len(c.args)+k], o.Desc, o.NullsFirst); x != 0 {
 				return x
 			}
 		}
-		if !c.call.Distinct {
+		if !c.byValue() {
 			return 0
 		}
 		return c.byArgs(a, b)

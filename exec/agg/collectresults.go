@@ -21,7 +21,7 @@ func (c *collect) known() error {
 	}
 	switch c.call.Fn.Name {
 	case "array_agg", "string_agg", "json_agg", "jsonb_agg", "json_object_agg", "jsonb_object_agg",
-		"percentile_cont", "percentile_disc", "mode", "rank", "dense_rank", "percent_rank", "cume_dist", "concordance_index":
+		"percentile_cont", "percentile_disc", "mode", "rank", "dense_rank", "percent_rank", "cume_dist", "concordance_index", "ndcg":
 		return nil
 	}
 	return pgerr.Unsupported("aggregate function %s is not supported", c.call.Fn.Name)
@@ -44,6 +44,9 @@ type outcome interface {
 // newFold makes the fold of a group of n rows, duplicates not counted where they do not
 // count.
 func (c *collect) newFold(n int64) fold {
+	if c.machine != nil {
+		return &machineFold{m: c.machine, args: c.args}
+	}
 	if c.inner != nil {
 		f := &replay{c: c, in: c.inner()}
 		f.in.Resize(1)
@@ -62,6 +65,8 @@ func (c *collect) newFold(n int64) fold {
 		return &percentileFold{c: c, n: n}
 	case "mode":
 		return &modeFold{c: c}
+	case "ndcg":
+		return &ndcgFold{}
 	}
 	return &rankFold{c: c}
 }

@@ -26,7 +26,7 @@ func TestNumericSumsOfAnySize(t *testing.T) {
 		}
 	}
 	fresh := func() agg.Agg {
-		a, err := agg.New(expr.AggCall{Fn: sum, Args: []expr.Expr{&expr.Col{Typ: types.Numeric}}, Typ: types.Numeric}, types.DefaultEnv)
+		a, err := agg.New(expr.AggCall{Fn: sum, Args: []expr.Expr{&expr.Col{Typ: types.Numeric}}, Typ: types.Numeric}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

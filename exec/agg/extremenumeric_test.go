@@ -45,7 +45,7 @@ func TestNumericExtremes(t *testing.T) {
 	for round := range 300 {
 		name := []string{"min", "max"}[round%2]
 		fresh := func() agg.Agg {
-			a, err := agg.New(expr.AggCall{Fn: funcs[name], Args: []expr.Expr{&expr.Col{Typ: types.Numeric}}, Typ: types.Numeric}, types.DefaultEnv)
+			a, err := agg.New(expr.AggCall{Fn: funcs[name], Args: []expr.Expr{&expr.Col{Typ: types.Numeric}}, Typ: types.Numeric}, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

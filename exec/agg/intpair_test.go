@@ -9,6 +9,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/array"
 
 	"github.com/tributarydb/tributary/exec/agg"
+	"github.com/tributarydb/tributary/exec/function"
 	"github.com/tributarydb/tributary/internal/optest"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/fn"
@@ -49,11 +50,11 @@ func TestPairsOfIntegers(t *testing.T) {
 			}
 			half := len(groups) / 2
 			var want arrow.Array
-			for k, make := range []func(expr.AggCall, *types.Env) (agg.Agg, error){agg.New, agg.NewWhole, agg.NewWhole, agg.NewWhole} {
+			for k, make := range []func(expr.AggCall, *function.Env) (agg.Agg, error){agg.New, agg.NewWhole, agg.NewWhole, agg.NewWhole} {
 				parts := [2]agg.Agg{}
 				for i, from := range []int{0, half} {
 					to := []int{half, len(groups)}[i]
-					a, err := make(call, types.DefaultEnv)
+					a, err := make(call, nil)
 					if err != nil {
 						t.Fatal(err)
 					}

@@ -33,7 +33,7 @@ func TestSumsBeyondWords(t *testing.T) {
 		want := [groups]*big.Int{new(big.Int), new(big.Int), new(big.Int)}
 		parts := [3]agg.Agg{}
 		for i := range parts {
-			a, err := agg.New(call, types.DefaultEnv)
+			a, err := agg.New(call, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -38,7 +38,7 @@ func TestPercentilesOfAllFloats(t *testing.T) {
 	} {
 		key := &expr.Col{ID: 2, Typ: types.Float8}
 		call := expr.AggCall{Fn: f, Args: []expr.Expr{&expr.Col{ID: 1, Typ: types.Float8}}, Direct: 1, OrderBy: []expr.Order{{Expr: key, Desc: c.desc}}, Typ: types.Float8}
-		a, err := agg.New(call, types.DefaultEnv)
+		a, err := agg.New(call, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -80,7 +80,7 @@ func TestPercentilesOfManyGroups(t *testing.T) {
 			vals, fraction := make([][]float64, groups), make([]float64, groups)
 			for i := range made {
 				var err error
-				if made[i], err = agg.New(call, types.DefaultEnv); err != nil {
+				if made[i], err = agg.New(call, nil); err != nil {
 					t.Fatal(err)
 				}
 				for batch := range 20 {

@@ -27,6 +27,8 @@ func (s spec) reference(t *testing.T, rows []types.Row) types.Datum {
 		return int64(len(rows))
 	case name == "concordance_index":
 		return concordanceReference(rows)
+	case name == "ndcg":
+		return ndcgReference(rows)
 	case name == "log_loss" && len(s.ts) == 3:
 		return classLossReference(s.ts[0], rows)
 	case name == "top_k_accuracy":
@@ -439,7 +441,7 @@ func isMetric(name string) bool {
 	case "accuracy", "precision_score", "recall_score", "f1_score", "roc_auc", "log_loss",
 		"mean_absolute_error", "root_mean_squared_error", "r2_score", "ml_classification", "ml_regression",
 		"balanced_accuracy", "matthews_corrcoef", "average_precision", "brier_score", "mean_squared_error", "mean_absolute_percentage_error",
-		"median_absolute_error", "max_error", "mean_pinball_loss", "top_k_accuracy":
+		"median_absolute_error", "max_error", "mean_pinball_loss", "top_k_accuracy", "ndcg":
 		return true
 	}
 	return false
@@ -457,8 +459,10 @@ func metricValue(r *rand.Rand, name string, k int, ty types.Type) types.Datum {
 			a.Elems = append(a.Elems, float64(r.Intn(9))/8)
 		}
 		return a
-	case k == 3:
+	case k == 3, k == 2 && name == "ndcg":
 		return int64(1 + r.Intn(4))
+	case name == "ndcg":
+		return float64(r.Intn(4))
 	case k == 2 && name == "mean_pinball_loss":
 		return float64(1+r.Intn(3)) / 4
 	case k == 2 && name == "ml_classification": // the lesser one is positive
@@ -507,6 +511,51 @@ func concordanceReference(rows []types.Row) types.Datum {
 		return nil
 	}
 	return good / all
+}
+
+// ndcgReference is the mean over orders of tied rows: of each place the mean gain of the rows that may be there.
+func ndcgReference(rows []types.Row) types.Datum {
+	var gains, scores []float64
+	places := 0
+	for _, r := range rows {
+		if slices.ContainsFunc(r, isNull) {
+			continue
+		}
+		gains, scores = append(gains, math.Exp2(r[0].(float64))-1), append(scores, r[1].(float64))
+		if k := 10; len(r) < 3 {
+			places = k
+		} else {
+			places = max(places, int(r[2].(int64)))
+		}
+	}
+	if gains == nil {
+		return nil
+	}
+	dcg := func(by []float64) (sum float64) {
+		for place := range min(places, len(by)) {
+			mean, n := 0.0, 0.0
+			for i := range by {
+				higher, equal := 0, 0
+				for _, s := range by {
+					if s > by[i] {
+						higher++
+					} else if s == by[i] {
+						equal++
+					}
+				}
+				if higher <= place && place < higher+equal {
+					mean, n = mean+gains[i], n+1
+				}
+			}
+			sum += mean / n / math.Log2(float64(place+2))
+		}
+		return sum
+	}
+	best := dcg(gains)
+	if best == 0 {
+		return 1.0
+	}
+	return dcg(scores) / best
 }
 
 func metricReference(t *testing.T, name string, ty types.Type, rows []types.Row) types.Datum {

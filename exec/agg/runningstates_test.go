@@ -49,7 +49,7 @@ func TestRun(t *testing.T) {
 			out = in
 		}
 		fresh := func(groups int) agg.Agg {
-			a, err := agg.New(expr.AggCall{Fn: f, Args: []expr.Expr{&expr.Col{Typ: in}}, Typ: out}, types.DefaultEnv)
+			a, err := agg.New(expr.AggCall{Fn: f, Args: []expr.Expr{&expr.Col{Typ: in}}, Typ: out}, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -119,7 +119,7 @@ func TestFixedSum(t *testing.T) {
 	vals := []types.Datum{number.DecimalFromInt64(-123456789, 2), nil, number.DecimalFromInt64(50, 2), number.DecimalFromInt64(999999999, 2), nil}
 	var got [2]string
 	for i, out := range []types.Type{types.Numeric, types.FixedNumeric(18, 2, false)} {
-		a, err := agg.New(expr.AggCall{Fn: sum, Args: []expr.Expr{&expr.Col{Typ: in}}, Typ: out}, types.DefaultEnv)
+		a, err := agg.New(expr.AggCall{Fn: sum, Args: []expr.Expr{&expr.Col{Typ: in}}, Typ: out}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -102,13 +102,13 @@ func (s *Sorted) Held() int64 { return s.held() }
 func (c *collect) RowTypes() []types.Type { return c.layout }
 
 // SortKeys implements Sortable: what the call is ordered by, then, where duplicates do
-// not count, the arguments.
+// not count or the order of rows must be determined, the arguments.
 func (c *collect) SortKeys() []SortKey {
 	var out []SortKey
 	for k, o := range c.call.OrderBy {
 		out = append(out, SortKey{len(c.args) + k, kernel.KeySpec{Type: c.order[k], Desc: o.Desc, NullsFirst: o.NullsFirst}})
 	}
-	if c.call.Distinct {
+	if c.byValue() {
 		for k, t := range c.args {
 			out = append(out, SortKey{k, kernel.KeySpec{Type: t}})
 		}

@@ -73,6 +73,11 @@ func Stage(ctx context.Context, c Config) (*Tree, error) {
 	if hook != nil && hook.Config != nil {
 		hook.Config(&c)
 	}
+	env := function.Env{}
+	if c.Env != nil {
+		env = *c.Env
+	}
+	env.Ctx, c.Env = ctx, &env
 	s := &state{Config: c, hook: hook}
 	n := 0
 	walk(root, 0, func(plan.Node, int) { n++ })

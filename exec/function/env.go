@@ -23,6 +23,8 @@ type Env struct {
 	// Pool is the statement's: programs charge it for what their values take. Without one a program
 	// has a small fixed limit.
 	Pool *mem.Pool
+	// Ctx ends with the statement; nil is one that never does.
+	Ctx context.Context
 	// Host is nil where there is no session or catalog; functions that need one then fail with 0A000.
 	Host Host
 }
@@ -48,6 +50,20 @@ type Host interface {
 	// Scorer returns a model ready to predict, which is in use until pool, that of a statement, is
 	// closed; with nil it may be evicted at once.
 	Scorer(ctx context.Context, ref expr.ModelRef, pool *mem.Pool) (Scorer, error)
+}
+
+// Sequences is a Host whose node takes values of sequences ahead.
+type Sequences interface {
+	// SequenceAt returns a sequence's position without those.
+	SequenceAt(sequence types.OID) catalog.SeqValue
+}
+
+// SequenceAt returns the position of a sequence, as a host sees it.
+func SequenceAt(h Host, sequence types.OID) catalog.SeqValue {
+	if s, ok := h.(Sequences); ok {
+		return s.SequenceAt(sequence)
+	}
+	return h.Catalog().SequenceAt(sequence)
 }
 
 // Reloader is a Host whose node can read its configuration again (pg_reload_conf).
@@ -126,6 +142,14 @@ type StatementCounter interface {
 // NewMeter makes the meter of a program.
 func (e *Env) NewMeter() vector.Meter {
 	return vector.NewMeter(e.Pool)
+}
+
+// Context is Ctx, never nil.
+func (e *Env) Context() context.Context {
+	if e == nil || e.Ctx == nil {
+		return context.Background()
+	}
+	return e.Ctx
 }
 
 // TypesEnv returns the settings that types depend on, never nil.

@@ -18,6 +18,18 @@ func near(t *testing.T, what string, got, want float64) {
 	}
 }
 
+// TestRanked: NDCG is that of scikit-learn's ndcg_score of the gains, average precision that of average_precision_score.
+func TestRanked(t *testing.T) {
+	rows := []Judged{{0.1, 3}, {0.5, 0}, {0.5, 2}, {0.9, 1}, {0.3, 0}, {0.2, 4}, {0.5, 1}}
+	ByScore(rows)
+	near(t, "NDCG", NDCG(rows, 10), 0.4950107783406295)
+	near(t, "NDCG of 3 places", NDCG(rows, 3), 0.11990081256022893)
+	near(t, "average precision", AveragePrecision(rows), 0.7761904761904761)
+	none := []Judged{{1, 0}, {2, 0}, {math.NaN(), 0}}
+	near(t, "NDCG without a relevant row", NDCG(none, 10), 1)
+	near(t, "average precision without a relevant row", AveragePrecision(none), 1)
+}
+
 // TestMatrixScores: the expected values are those of scikit-learn.
 func TestMatrixScores(t *testing.T) {
 	var m Matrix

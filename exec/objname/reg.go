@@ -351,7 +351,7 @@ next:
 // functionName is a function's name, with its schema where that is not always searched.
 func functionName(h function.Host, f *fn.Func) string {
 	if f.User != nil {
-		return Qualified(h, f.User.Schema, f.Name, FunctionVisible(h, f.User))
+		return Qualified(h, f.User.Schema, f.User.Name, FunctionVisible(h, f.User))
 	}
 	if f.Schema == "pg_catalog" {
 		return lex.QuoteName(f.Name)

@@ -18,7 +18,7 @@ type args struct {
 }
 
 // names sets the names of the arguments, in the order of positional ones. It refuses all others. An
-// argument may have synonyms, behind the name that it is got by: "delim|sep".
+// argument may have synonyms, which follow its own name: "delim|sep".
 func (a *args) names(list ...string) bool {
 	names, called := make([]string, len(list)), map[string]string{}
 	for i, n := range list {

@@ -35,11 +35,11 @@ type pageReader struct {
 	column      []uint64 // the column of a batch that nobody keeps
 }
 
-// pageReaders are those that no chunk uses now.
+// pageReaders has the readers that no chunk uses at the moment.
 var pageReaders = sync.Pool{New: func() any { return &pageReader{} }}
 
-// openChunk reads the pages of a column chunk of a file of so many bytes, at least atOnce bytes at a
-// time (bytesAtOnce); free returns the reader for reuse. charge is called before memory is allocated, and when it is released.
+// openChunk returns a reader of the pages of a column chunk. It reads the file, whose size is given, by at least
+// atOnce bytes (bytesAtOnce); free returns the reader for reuse. charge is called before memory is allocated, and when it is released.
 func openChunk(in io.ReaderAt, fileSize int64, chunk *metadata.ColumnChunkMetaData, writer *metadata.AppVersion, atOnce int, charge charge) (*pageReader, error) {
 	start, size := chunk.DataPageOffset(), chunk.TotalCompressedSize()
 	if d := chunk.DictionaryPageOffset(); chunk.HasDictionaryPage() && d > 0 && d < start {
@@ -146,7 +146,7 @@ func (p *pageReader) sizes(leaf *schema.Column, check bool) (most, all int64, er
 			p.left -= int64(p.values)
 		case dictionaryPage:
 		default:
-			if check { // the library takes the bytes of such a page for heads
+			if check { // the library would take the bytes of such a page for headers
 				return 0, 0, errPage
 			}
 		}
@@ -275,7 +275,7 @@ func (p *pageReader) unpack(b []byte) ([]byte, error) {
 // did not count as part of the chunk.
 const dictionaryHeader = 100
 
-// mostKept is the most memory of a reader that is kept for reuse: no account has it, and pages of
+// mostKept bounds the memory of a reader that is kept for reuse, which is charged to no account. Pages of
 // usual size need less.
 const mostKept = 4 << 20
 

@@ -65,8 +65,8 @@ func sqlType(dt arrow.DataType) types.Type {
 	return types.JSONB
 }
 
-// annotated is the type of a column, or of one of arrays, whose only leaf has an annotation that
-// the library passes over.
+// annotated returns the type of a column, or of an array column, by an annotation of its only leaf that
+// the library ignores.
 func annotated(t types.Type, leaf schema.LogicalType) types.Type {
 	if e, ok := t.Elem(); ok {
 		if a, ok := types.ArrayOf(annotated(e, leaf)); ok {
@@ -74,7 +74,7 @@ func annotated(t types.Type, leaf schema.LogicalType) types.Type {
 		}
 		return t
 	}
-	// The library takes all times for UTC, also those that the file says are local.
+	// The library says UTC of all times, even of those that the file says are local.
 	if ts, ok := leaf.(*schema.TimestampLogicalType); ok && t.OID == types.TimestamptzOID && !ts.IsAdjustedToUTC() && !ts.IsFromConvertedType() {
 		return types.Timestamp
 	}

@@ -38,8 +38,8 @@ type csvTable struct {
 	cols   []plan.Column
 	lax    bool // a record that is no row is left out
 	est    float64
-	// places, where files have their columns in different places, are each file's: which column of the
-	// table each of its columns is. nil: as the table's.
+	// places are by file, where columns stand in different places: which column of the table each of
+	// its columns is. nil: as in the table.
 	places [][]int
 	// starts[i] is the first unit of file i; the last entry is the number of all.
 	starts []int64
@@ -99,7 +99,7 @@ func (s *Sources) csv(a *args) (*csvTable, error) {
 	return t, nil
 }
 
-// sniffed is what is found out about a file, with the arguments.
+// sniffed is what was found out about a file, with the arguments that were given.
 func (s *Sources) sniffed(f file, a *args) (*sniffed, error) {
 	key := "csv\x00" + f.key
 	for _, p := range a.list {

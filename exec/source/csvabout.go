@@ -31,7 +31,7 @@ func newRejects(s *Sources, a *args) (table, error) {
 	if !a.names(csvArgs...) {
 		return nil, a.err
 	}
-	a.list = append(a.list, plan.Arg{Name: "ignore_errors", Val: true, Type: types.Bool}) // found out as read_csv does with it
+	a.list = append(a.list, plan.Arg{Name: "ignore_errors", Val: true, Type: types.Bool}) // so that the file is sniffed as by read_csv with this option
 	t, err := s.csv(a)
 	if err != nil {
 		return nil, err
@@ -185,7 +185,7 @@ func (t *sniffTable) read(_ context.Context, from, to int64, cols []int, _ []pla
 	return u, nil
 }
 
-// once returns a batch.
+// once is a reader of one batch.
 type once struct{ b *batch.Batch }
 
 func (o *once) Next(context.Context) (*batch.Batch, error) {

@@ -7,20 +7,19 @@ import (
 	"slices"
 
 	"github.com/apache/arrow/go/v15/arrow"
-	"github.com/apache/arrow/go/v15/arrow/array"
-	"github.com/apache/arrow/go/v15/arrow/memory"
 
 	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/exec/cast"
+	"github.com/tributarydb/tributary/exec/function"
 	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/exec/op"
+	"github.com/tributarydb/tributary/exec/vector"
 	"github.com/tributarydb/tributary/planner/plan"
-	"github.com/tributarydb/tributary/sql/datetime"
-	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// sniffedFiles is of how many files the types are looked at; those of the others must fit.
+// sniffedFiles is the number of files that are sniffed for types; values of other files must fit these.
 const sniffedFiles = 10
 
 // align finds where each file has the table's columns. Files with headers are read by the names there,
@@ -91,7 +90,7 @@ func (t *csvTable) align(first *sniffed, a *args) error {
 	return nil
 }
 
-// placesOf is which column of the table each column of a file is.
+// placesOf returns, for each column of a file, which column of the table it is.
 func (t *csvTable) placesOf(file int) []int {
 	if t.places != nil && file < len(t.places) && t.places[file] != nil {
 		return t.places[file]
@@ -103,7 +102,7 @@ func (t *csvTable) placesOf(file int) []int {
 	return all
 }
 
-// byName is placesOf of a file that is new, by its header. With union what the table lacks is added.
+// byName is placesOf by the names in a file's header. With union, columns that the table lacks are added to it.
 func (t *csvTable) byName(f file, sn *sniffed, union bool, blank *[]bool) ([]int, error) {
 	names, err := remember(t.s, "csvhead\x00"+string([]byte{t.opts.Delimiter, t.opts.Quote, t.opts.Escape})+itoa(int64(t.opts.Skip))+f.key, func() ([]string, int, error) {
 		names, err := t.header(f)
@@ -219,25 +218,31 @@ func (t *parquetTable) align(union bool) error {
 // openAligned opens a row group of a file whose columns are not those of the table.
 func (t *parquetTable) openAligned(ctx context.Context, file, n int, cols []int, seq int64, pool *mem.Pool) (op.BatchReader, error) {
 	info := t.infos[file]
-	r := &aligned{from: make([]int, len(cols)), own: make([]types.Type, len(cols)), want: make([]types.Type, len(cols))}
+	r := &aligned{from: make([]int, len(cols)), own: make([]types.Type, len(cols)), want: make([]types.Type, len(cols)), widen: make([]*widening, len(cols))}
 	var own []int
+	var err error
 	for i, c := range cols {
 		r.from[i], r.want[i] = -1, t.cols[c].Type
 		if at := t.places[file][c]; at >= 0 {
 			r.from[i], r.own[i] = len(own), info.cols[at].Type
 			own = append(own, at)
+			if r.own[i] != r.want[i] {
+				if r.widen[i], err = newWidening(r.own[i], r.want[i]); err != nil {
+					return nil, err
+				}
+			}
 		}
 	}
-	var err error
 	r.BatchReader, err = openGroup(ctx, t.files[file], info, n, own, seq, pool)
 	return r, err
 }
 
-// aligned makes a file's rows to those of the table.
+// aligned reads a file's rows as rows of the table.
 type aligned struct {
 	op.BatchReader
 	from      []int        // of each column, its place in the file's batches; -1 for none
 	own, want []types.Type // in the file, and in the table
+	widen     []*widening  // where these are not the same
 }
 
 // AllowReuse implements op.Reuser.
@@ -256,7 +261,7 @@ func (r *aligned) Next(ctx context.Context) (*batch.Batch, error) {
 		case r.own[i] == r.want[i]:
 			cols[i] = b.Cols[at]
 		default:
-			if cols[i], err = widened(b.Cols[at], r.own[i], r.want[i]); err != nil {
+			if cols[i], err = r.widen[i].column(ctx, b.Cols[at]); err != nil {
 				return nil, err
 			}
 		}
@@ -264,7 +269,7 @@ func (r *aligned) Next(ctx context.Context) (*batch.Batch, error) {
 	return b.With(cols), nil
 }
 
-// unionType is a type that holds the values of both, which files of one table have.
+// unionType returns the type that a column has if files of one table have these two for it.
 func unionType(a, b types.Type) (types.Type, bool) {
 	switch x, y := a.Rank(), b.Rank(); {
 	case x > 0 && y > 0:
@@ -286,43 +291,33 @@ func unionType(a, b types.Type) (types.Type, bool) {
 	return a, false
 }
 
-// widened makes a column one of a type that unionType found.
-func widened(arr arrow.Array, from, to types.Type) (arrow.Array, error) {
-	b := array.NewBuilder(memory.DefaultAllocator, to.Arrow())
-	b.Reserve(arr.Len())
-	for i := range arr.Len() {
-		d := types.DatumAt(from, arr, i)
+// widening converts a column to a type that unionType found, as a cast in SQL does.
+type widening struct {
+	to   types.Type
+	cast *cast.Conversion // nil where the columns of both types have the same values
+}
+
+func newWidening(from, to types.Type) (*widening, error) {
+	run, err := cast.Between(from, to, true)
+	if err != nil || run == nil {
+		return &widening{to: to}, err
+	}
+	return &widening{to, cast.New(from, to, run)}, nil
+}
+
+func (w *widening) column(ctx context.Context, arr arrow.Array) (arrow.Array, error) {
+	a := vector.Once(nil)
+	v := vector.FromArrow(a, arr)
+	if w.cast != nil {
 		var err error
-		switch v := d.(type) {
-		case nil:
-		case int64:
-			switch {
-			case to.OID == types.NumericOID:
-				d = number.DecimalFromInt64(v, 0)
-			case to.OID == types.Float8OID:
-				d = float64(v)
-			case to.OID == types.TimestampOID && from.OID == types.DateOID:
-				d, err = datetime.DateToTimestamp(v)
-			}
-		case number.Decimal:
-			if to.OID == types.Float8OID {
-				d, err = v.ToFloat(64)
-			}
-		}
-		if d != nil && to.OID == types.TextOID {
-			d = string(types.AppendText(nil, from, d, types.DefaultEnv))
-		}
-		if err == nil {
-			err = types.AppendDatum(b, to, d)
-		}
-		if err != nil {
+		if v, err = w.cast.Apply(ctx, &function.Env{}, a, v); err != nil {
 			return nil, err
 		}
 	}
-	return b.NewArray(), nil
+	return v.Spread(a).ToArrow(w.to)
 }
 
-// widerType is a type that has the values of both, of columns of text: text if no other.
+// widerType returns a type for the values of both, which were guessed from text: text if there is no other.
 func widerType(a, b types.Type) types.Type {
 	if a == b {
 		return a

@@ -12,8 +12,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// block is the rows of a unit of a generator. It is part of what a seed means: another size yields
-// other rows.
+// block is the number of rows in a unit of a generator. The same seed yields other rows with another
+// size.
 const block = 8192
 
 // blocksPerPart makes a split of some hundred thousand rows.

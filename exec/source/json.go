@@ -22,7 +22,7 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// jsonSampledFiles is in how many files columns are looked for, unless union_by_name asks for all.
+// jsonSampledFiles is the number of files that are searched for columns, unless union_by_name asks for all.
 const jsonSampledFiles = 32
 
 // jsonTable is read_json: files that hold an array of objects, or objects one

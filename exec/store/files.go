@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 
+	"github.com/tributarydb/tributary/exec/disk"
 	"github.com/tributarydb/tributary/sql/catalog"
 )
 
@@ -97,25 +98,18 @@ func (s *Store) Send(ctx context.Context, id catalog.SegmentID, block int, send 
 		return ioError(err, "open", s.path(id))
 	}
 	defer f.Close()
-	for {
+	for b, err := range disk.Blocks(f, func() []byte { return make([]byte, block) }) { // a new one each time: the sender may keep it
+		if err != nil {
+			return ioError(err, "read", s.path(id))
+		}
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		b := make([]byte, block) // a new one each time: the sender may keep it
-		n, err := io.ReadFull(f, b)
-		if n > 0 {
-			if err := send(b[:n]); err != nil {
-				return err
-			}
-		}
-		switch err {
-		case nil:
-		case io.EOF, io.ErrUnexpectedEOF:
-			return nil
-		default:
-			return ioError(err, "read", s.path(id))
+		if err := send(b); err != nil {
+			return err
 		}
 	}
+	return nil
 }
 
 // Verify reads a whole file and compares its hash.

@@ -53,10 +53,33 @@ func userProcs(v *view, put put) error {
 			}
 			config = list
 		}
-		err := put(u.OID, u.Name, u.Schema, u.Owner, language, u.Cost, u.Rows, f.Variadic, 0, "f", u.Definer, u.Leakproof,
+		kind := "f"
+		if u.Aggregate != nil {
+			kind, language = "a", internalLanguage
+		}
+		err := put(u.OID, u.Name, u.Schema, u.Owner, language, u.Cost, u.Rows, f.Variadic, 0, kind, u.Definer, u.Leakproof,
 			u.Strict, u.Set, string(rune(u.Volatility)), string(rune(u.Parallel)), len(f.Args), len(f.Defaults), u.Ret.OID, u.InputTypes(), all, modes, names, defaults,
 			nil, src, nil, sqlBody, config, v.aclText(u.Object()))
 		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// userAggregates produces the rows of pg_aggregate of users' aggregates.
+func userAggregates(v *view, put put) error {
+	for _, u := range v.st.Functions() {
+		a := u.Aggregate
+		if a == nil {
+			continue
+		}
+		var first any
+		if a.Init != nil {
+			first = *a.Init
+		}
+		if err := put(u.OID, "n", 0, a.Next, a.Final, a.Combine, 0, 0, 0, 0, 0, a.FinalExtra, false, string(rune(a.FinalModify)), "r", 0,
+			a.State.OID, a.Space, 0, 0, first, nil); err != nil {
 			return err
 		}
 	}
@@ -110,7 +133,7 @@ func seesFunction(v *view, u *catalog.Function) bool {
 
 func userRoutines(v *view, put put) error {
 	for _, u := range v.st.Functions() {
-		if !seesFunction(v, u) {
+		if !seesFunction(v, u) || u.Aggregate != nil {
 			continue
 		}
 		specific := u.Name + "_" + itoa(int64(u.OID))

@@ -23,7 +23,9 @@ type Host interface {
 	NodeRows(relation string, cols []int16) ([][]types.Datum, error)
 	// ModelRows returns the rows of a relation that looks into a model, such as
 	// ml.weights('m'), or of ml.algorithms and ml.options, in the order of its shape; m is nil
-	// where none was named, and part the number of the only part of it that is asked for, or 0.
+	// where none was named, and part the number of the only part of it that is asked for, or 0. Of
+	// trials, of which it is only asked where there are groups, it returns the encoded
+	// catalog.ModelSearch of each after its key; nil for none.
 	ModelRows(relation string, m *catalog.ModelVersion, part int, put func(row []types.Datum) error) error
 }
 

@@ -2,12 +2,14 @@ package sysview
 
 import (
 	"encoding/hex"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/codec"
 	"github.com/tributarydb/tributary/sql/json"
 	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -111,16 +113,17 @@ func mlModelVersions(v *view, put put) error {
 }
 
 // mlTrials lists the trials of searches, those that run too, and the trainings of the
-// folds of a cross-validation, all with the model's own options.
+// folds of a cross-validation, all with the model's own options. Those of a model's groups are
+// in its file, so they are listed where it is asked for by name.
 func mlTrials(v *view, put put) error {
-	trials := func(model string, schema types.OID, version, best int, list []catalog.ModelTrial) error {
+	trials := func(model string, schema types.OID, version, best int, list []catalog.ModelTrial, key ...any) error {
 		for _, t := range list {
 			folds := types.Array{Elem: types.Float8, Elems: make([]types.Datum, len(t.Folds))}
 			for i, f := range t.Folds {
 				folds.Elems[i] = f
 			}
-			err := put(model, t.Number, optionsJSON(t.Args), types.FiniteOrNull(t.Objective), t.State, t.Iterations, types.FiniteOrNull(t.Seconds), v.schemaName(schema),
-				version, nil, nil, nil, metricsJSON(t.Metrics), t.Number == best, t.Rung, folds, text(t.ErrorCode), text(t.Error))
+			err := put(append(slices.Clip(key), model, t.Number, optionsJSON(t.Args), types.FiniteOrNull(t.Objective), t.State, t.Iterations, types.FiniteOrNull(t.Seconds), v.schemaName(schema),
+				version, nil, nil, nil, metricsJSON(t.Metrics), t.Number == best, t.Rung, folds, text(t.ErrorCode), text(t.Error), orNull(t.Version))...)
 			if err != nil {
 				return err
 			}
@@ -128,12 +131,29 @@ func mlTrials(v *view, put put) error {
 		return nil
 	}
 	err := v.versions(func(m *catalog.Model, x *catalog.ModelVersion) error {
+		if x.Groups != nil && len(v.args) > 0 {
+			return v.host.ModelRows("trials", x, 0, func(r []types.Datum) error {
+				of, _ := r[len(r)-1].([]byte)
+				if of == nil {
+					return nil
+				}
+				s, err := codec.Unmarshal[catalog.ModelSearch](of)
+				if err != nil {
+					return err
+				}
+				var key []any
+				for _, k := range r[:len(r)-1] {
+					key = append(key, k)
+				}
+				return trials(m.Name, m.Schema, x.Number, s.Best, s.Trials, key...)
+			})
+		}
 		if s := x.Search; s != nil {
 			return trials(m.Name, m.Schema, x.Number, s.Best, s.Trials)
 		}
 		for i, f := range x.Folds {
 			err := put(m.Name, 1, optionsJSON(x.Options), nil, catalog.JobDone, f.Iterations, types.FiniteOrNull(f.Seconds), v.schemaName(m.Schema),
-				x.Number, i+1, f.Rows, f.Held, metricsJSON(f.Metrics), nil, nil, nil, nil, nil)
+				x.Number, i+1, f.Rows, f.Held, metricsJSON(f.Metrics), nil, nil, nil, nil, nil, nil)
 			if err != nil {
 				return err
 			}

@@ -186,7 +186,7 @@ func pgProc(v *view, put put) error {
 	return userProcs(v, put)
 }
 
-func pgAggregate(_ *view, put put) error {
+func pgAggregate(v *view, put put) error {
 	for _, f := range fn.All() {
 		if f.Kind != fn.Aggregate {
 			continue
@@ -202,7 +202,7 @@ func pgAggregate(_ *view, put put) error {
 			return err
 		}
 	}
-	return nil
+	return userAggregates(v, put)
 }
 
 func pgOperator(_ *view, put put) error {

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/tributarydb/tributary/exec/deparse"
+	"github.com/tributarydb/tributary/exec/function"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/lex"
 	"github.com/tributarydb/tributary/sql/types"
@@ -144,8 +145,15 @@ func sequenceRow(v *view, put put) error {
 		return nil
 	}
 	oid, _ := v.args[0].(int64)
-	at := v.st.SequenceAt(types.OID(oid))
+	at := sequenceAt(v, types.OID(oid))
 	return put(at.Last, 0, at.Called)
+}
+
+func sequenceAt(v *view, oid types.OID) catalog.SeqValue {
+	if v.env == nil || v.env.Host == nil {
+		return v.st.SequenceAt(oid)
+	}
+	return function.SequenceAt(v.env.Host, oid)
 }
 
 func pgSequences(v *view, put put) error {
@@ -155,7 +163,7 @@ func pgSequences(v *view, put put) error {
 			continue
 		}
 		var last any
-		if at := v.st.SequenceAt(r.OID); at.Called {
+		if at := sequenceAt(v, r.OID); at.Called {
 			last = at.Last
 		}
 		err := put(v.schemaName(r.Schema), r.Name, v.roleName(r.Owner), s.Type.OID, s.Start, s.Min, s.Max, s.Increment, s.Cycle, s.Cache, last)

@@ -40,7 +40,7 @@ type shape struct {
 // keyed returns the shape that the relation has for the model that its arguments name: with the keys of its
 // groups in front, if it has groups and the relation looks into it.
 func (s *shape) keyed(st *catalog.State, args []types.Datum) *shape {
-	if _, many := s.index["model"]; many || !s.ofModel || len(args) < 2 {
+	if _, many := s.index["model"]; many && s.name != "trials" || !s.ofModel || len(args) < 2 {
 		return s
 	}
 	_, x, err := (&view{st: st, args: args}).version()
@@ -86,14 +86,11 @@ var shapes = sync.OnceValue(func() *Shapes {
 		}
 	}
 	// A sequence's row: the sequence is an argument, so the name alone has no row.
-	seq := parseShape("0 r " + SequenceRow + " last_value:int8! log_cnt:int8! is_called:bool!")
+	seq := parseShape("0 r " + plan.SequenceRow + " last_value:int8! log_cnt:int8! is_called:bool!")
 	seq.schema, seq.space, seq.rows = catalog.PgCatalogOID, "pg_catalog", sequenceRow
-	s.byName[shapeKey{"pg_catalog", SequenceRow}] = seq
+	s.byName[shapeKey{"pg_catalog", plan.SequenceRow}] = seq
 	return s
 })
-
-// SequenceRow is the relation that reading a sequence reads.
-const SequenceRow = "$sequence"
 
 // Catalog returns the shapes of all relations.
 func Catalog() *Shapes { return shapes() }

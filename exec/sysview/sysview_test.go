@@ -14,6 +14,7 @@ import (
 	"github.com/tributarydb/tributary/exec/function"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/codec"
 	"github.com/tributarydb/tributary/sql/datetime"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -92,8 +93,8 @@ func shop(t testing.TB) *catalog.State {
 			Coordinator: 7, Iteration: 2, Phase: "iterate", Rows: 50, CreatedAt: at, UpdatedAt: at, MaxIterations: 32, History: []catalog.Iteration{{Number: 1, TrainLoss: 9, ValidationLoss: math.NaN(), Seconds: 2}, {Number: 2, TrainLoss: 8, ValidationLoss: math.NaN(), Seconds: 2}}}},
 		&catalog.PutSetting{Name: "work_mem", Value: "8MB"},
 	}
-	bytes := catalog.MarshalChanges(changes)
-	changes, err := catalog.UnmarshalChanges(bytes)
+	bytes := codec.Marshal(changes)
+	changes, err := codec.Unmarshal[[]catalog.Change](bytes)
 	if err != nil {
 		t.Fatal(err)
 	}

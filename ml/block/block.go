@@ -37,6 +37,10 @@ type Block struct {
 	Windows []int32 // first rows, ascending; nil for a block of rows
 	Length  int
 
+	// Groups are the first rows of the groups that rows are of, ascending, of a block whose rows are compared
+	// with others of their group alone; nil otherwise. A group ends where the next begins.
+	Groups []int32
+
 	// Memory is what the scores of the rows are made in, where they need not last; nil otherwise.
 	Memory *vector.Arena
 
@@ -97,7 +101,7 @@ func (b *Block) Reset(rows int, dirty bool) {
 		*b = *New(rows, b.Dense, b.Codes, b.X32 != nil)
 		return
 	}
-	b.Rows, b.Windows, b.Length = rows, nil, 0
+	b.Rows, b.Windows, b.Length, b.Groups = rows, nil, 0, nil
 	zeros(&b.Code, n*b.Codes)
 	b.Y, b.W = b.Y[:n], b.W[:n]
 	switch {
@@ -126,8 +130,19 @@ func Bytes(rows, dense, codes int, narrow bool) int64 {
 
 // Bytes is the size of b.
 func (b *Block) Bytes() int64 {
-	return Bytes(b.Rows, b.Dense, b.Codes, b.X32 != nil) - b.OwnWeightsBytes() + 4*int64(len(b.Windows)) + HashBytes*int64(len(b.Hashes)) +
+	return Bytes(b.Rows, b.Dense, b.Codes, b.X32 != nil) - b.OwnWeightsBytes() + b.MarksBytes() + HashBytes*int64(len(b.Hashes)) +
 		8*int64(len(b.More)*len(b.Y))
+}
+
+// MarksBytes is what the beginnings of windows or groups take of it.
+func (b *Block) MarksBytes() int64 { return 4 * int64(len(b.Windows)+len(b.Groups)) }
+
+// Group returns the rows [from, to) of group k.
+func (b *Block) Group(k int) (from, to int) {
+	if from, to = int(b.Groups[k]), b.Rows; k+1 < len(b.Groups) {
+		to = int(b.Groups[k+1])
+	}
+	return from, to
 }
 
 // Units is the number of what b has labels and scores for: its windows, or its
@@ -224,6 +239,7 @@ type Blocks struct {
 type stored struct {
 	b       Block
 	windows int // of a block that went to the file
+	groups  int // likewise
 	hashes  int // likewise
 	more    int
 	unit    bool
@@ -362,7 +378,7 @@ func (s *Blocks) write(it *stored) (tempfile.Extent, error) {
 	for _, y := range b.More {
 		parts = append(parts, tempfile.Bytes(y))
 	}
-	return s.file.Write(tempfile.PageSize, append(parts, tempfile.Bytes(b.X32), tempfile.Bytes(b.Code), tempfile.Bytes(b.Windows), tempfile.Bytes(b.Hashes))...)
+	return s.file.Write(tempfile.PageSize, append(parts, tempfile.Bytes(b.X32), tempfile.Bytes(b.Code), tempfile.Bytes(b.Windows), tempfile.Bytes(b.Groups), tempfile.Bytes(b.Hashes))...)
 }
 
 func (s *Blocks) moved(it *stored, e tempfile.Extent) {
@@ -372,7 +388,7 @@ func (s *Blocks) moved(it *stored, e tempfile.Extent) {
 	b := &it.b
 	s.cfg.Pool.AddSpilled(int64(e.Len))
 	s.acct.Shrink(b.Bytes())
-	it.disk, it.windows, it.hashes, it.more, it.unit = &mapping{extent: e}, len(b.Windows), len(b.Hashes), len(b.More), b.Unit()
+	it.disk, it.windows, it.groups, it.hashes, it.more, it.unit = &mapping{extent: e}, len(b.Windows), len(b.Groups), len(b.Hashes), len(b.More), b.Unit()
 	*b = Block{Rows: b.Rows, Dense: b.Dense, Codes: b.Codes, X32: narrowMark(b.X32), Length: b.Length}
 }
 
@@ -409,7 +425,7 @@ func (s *Blocks) Open(id int) (b *Block, release func(), err error) {
 		s.mu.Unlock()
 		return nil, func() {}, nil
 	}
-	c, disk, windows, hashes, more, unit := it.b, it.disk, it.windows, it.hashes, it.more, it.unit // all may be evicted from here on
+	c, disk, windows, groups, hashes, more, unit := it.b, it.disk, it.windows, it.groups, it.hashes, it.more, it.unit // all may be evicted from here on
 	s.mu.Unlock()
 	if disk == nil {
 		return &c, func() {}, nil
@@ -444,6 +460,7 @@ func (s *Blocks) Open(id int) (b *Block, release func(), err error) {
 	if c.Length > 0 {
 		c.Windows = tempfile.Numbers[int32](cut(4 * windows))
 	}
+	c.Groups = tempfile.Numbers[int32](cut(4 * groups))
 	c.Hashes = tempfile.Numbers[RowHash](cut(HashBytes * hashes))
 	return &c, release, nil
 }
@@ -476,7 +493,7 @@ func (s *Blocks) Take(id int) (*Block, error) {
 	if !b.Unit() {
 		c.W = slices.Clone(b.W)
 	}
-	c.Windows, c.Hashes, c.More = slices.Clone(b.Windows), slices.Clone(b.Hashes), slices.Clone(b.More)
+	c.Windows, c.Groups, c.Hashes, c.More = slices.Clone(b.Windows), slices.Clone(b.Groups), slices.Clone(b.Hashes), slices.Clone(b.More)
 	for i, y := range c.More {
 		c.More[i] = slices.Clone(y)
 	}

@@ -65,7 +65,7 @@ func (cox) Plan(r *family.Request) (*family.Plan, error) {
 				continue
 			}
 			switch found = true; {
-			case feature.IsNumber(c.Type):
+			case c.Type.IsNumber():
 				p.Plain = append(p.Plain, c.Name)
 			case name == entryOption:
 				return nil, pgerr.New(pgerr.DatatypeMismatch, "entry column %q must be of a numeric type", c.Name).OnColumn(c.Name)

@@ -18,7 +18,7 @@ import (
 
 // elsewhere are options that the engine reads, or that need rows and relations that this test's
 // trainings do not have.
-var elsewhere = []string{"warm_start", "event", "order_by", "partition_by"}
+var elsewhere = []string{"warm_start", "event", "order_by", "partition_by", "query_id", "lambdarank_truncation_level", "lambdarank_norm", "eval_at"}
 
 // special are values of options that take none of tries.
 var special = map[string]any{"interaction_constraints": `[["x0"], ["x1"]]`}

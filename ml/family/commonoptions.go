@@ -68,7 +68,7 @@ var Common = []*Option{
 	{Names: []string{"max_parallel_trials"}, Type: "integer", Default: "1", Fixed: true,
 		Doc: "How many trials `tpe` chooses before it knows how one of them ends. Each trial uses all threads of all nodes.", Read: Integer(1, 100)},
 	{Names: []string{"keep_trials"}, Type: "boolean", Default: "false", Fixed: true,
-		Doc: "Keep the models of the other trials as versions too.", Read: Boolean},
+		Doc: "Keep the models of the other trials too, as further versions: see [kept trials](search.md#kept-trials).", Read: Boolean},
 	{Names: []string{"data_split_test_fraction"}, Type: "number", Doc: "Not supported: `ml.evaluate` measures on other rows."},
 	{Names: []string{"kms_key_name", "model_registry", "vertex_ai_model_id", "vertex_ai_model_version_aliases"}, Type: "text", Doc: "Not supported: they are BigQuery's own."},
 	{Names: []string{"verbose"}, Type: "", Doc: "Not supported: notices and `ml.training_history` tell how a training goes."},
@@ -77,6 +77,10 @@ var Common = []*Option{
 
 // MaxTrials is how many trials a search may have: each is a row of the catalog.
 const MaxTrials = 1000
+
+// MaxKept is how many of them may be kept as versions: until the search ends their models are in the memory of
+// one node, and in each of its checkpoints.
+const MaxKept = 100
 
 // oneName reads a name, alone or as a list of one, as in BigQuery ML.
 func oneName(v Value) (any, error) {

@@ -95,6 +95,7 @@ const (
 	Clustering     Task = "clustering"
 	Decomposition  Task = "decomposition"
 	Sequence       Task = "sequence"
+	Ranking        Task = "ranking"
 	TimeToEvent    Task = "time-to-event"
 	Mixed          Task = "mixed" // classes and numbers, of several targets
 )
@@ -191,7 +192,7 @@ const maxParts = 32
 
 // Unit returns how many rows, or windows, must stay together: a tile, or one.
 func (p *Plan) Unit() int {
-	if p.Windows != nil {
+	if p.Windows != nil && !p.Windows.Whole {
 		return 1
 	}
 	return f64.Lanes

@@ -3,7 +3,6 @@ package family
 import (
 	"strings"
 
-	"github.com/tributarydb/tributary/ml/feature"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
@@ -21,7 +20,7 @@ func PlanOffset(r *Request, p *Plan) error {
 	for _, c := range r.Columns {
 		switch {
 		case !strings.EqualFold(c.Name, name):
-		case !feature.IsNumber(c.Type):
+		case !c.Type.IsNumber():
 			return pgerr.New(pgerr.DatatypeMismatch, "offset column %q must be of a numeric type", c.Name).OnColumn(c.Name)
 		default:
 			p.Plain = []string{c.Name}

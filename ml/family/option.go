@@ -1,7 +1,6 @@
 package family
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -278,20 +277,4 @@ func (o *Values) Without(names []string) *Values {
 		delete(out.v, n)
 	}
 	return out
-}
-
-// Markdown returns the option's line in a table of the manual, without its end.
-func (o *Option) Markdown() string {
-	cell := strings.NewReplacer("|", `\|`).Replace // a bar would end the cell, even in code
-	return fmt.Sprintf("| `%s` | %s | %s | %s |", strings.Join(o.Names, "`, `"), o.Type, cell(o.Default), cell(o.Doc))
-}
-
-// Markdown returns a table of options for the manual.
-func Markdown(defs []*Option) string {
-	var b strings.Builder
-	b.WriteString("| option | type | default | meaning |\n|---|---|---|---|\n")
-	for _, d := range defs {
-		b.WriteString(d.Markdown() + "\n")
-	}
-	return b.String()
 }

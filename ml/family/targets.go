@@ -101,7 +101,7 @@ func (p *Plan) alike(o *Plan) bool {
 // setup returns the setup of one of the targets.
 func (f *several) setup(s *Setup, target int) *Setup {
 	one := *s
-	one.Fitted, one.Plan = s.Fitted.Aim(target), s.Plan.Parts[target]
+	one.Fitted, one.Plan = s.Fitted.ForTarget(target), s.Plan.Parts[target]
 	if s.Weights != nil {
 		one.Weight, one.Weights = s.Weights[target], nil
 	}
@@ -111,17 +111,17 @@ func (f *several) setup(s *Setup, target int) *Setup {
 	return &one
 }
 
-// aimed is a step's body with the target it is for.
-type aimed struct {
+// ofTarget is a step's body with the target it is for.
+type ofTarget struct {
 	target int
 	step   *Step
 }
 
 // Target implements TargetStep.
-func (a *aimed) Target() int { return a.target }
+func (a *ofTarget) Target() int { return a.target }
 
 // Encode implements Message.
-func (a *aimed) Encode(e *canon.E) {
+func (a *ofTarget) Encode(e *canon.E) {
 	e.U32(uint32(a.target))
 	e.Bool(a.step.Body != nil)
 	if a.step.Body != nil {
@@ -131,7 +131,7 @@ func (a *aimed) Encode(e *canon.E) {
 
 // DecodeStep implements Family.
 func (f *several) DecodeStep(op uint8, d *canon.D) Message {
-	a := &aimed{target: int(d.U32()), step: &Step{Op: op}}
+	a := &ofTarget{target: int(d.U32()), step: &Step{Op: op}}
 	if a.target >= len(f.targets) {
 		d.Fail()
 		return a
@@ -180,7 +180,7 @@ func (d *severalDriver) begin() (err error) {
 func (d *severalDriver) Next() *Step {
 	if d.next == nil {
 		s := d.now.Next()
-		d.next = &Step{Op: s.Op, Set: s.Set, Batch: s.Batch, Body: &aimed{len(d.done), s}}
+		d.next = &Step{Op: s.Op, Set: s.Set, Batch: s.Batch, Body: &ofTarget{len(d.done), s}}
 	}
 	return d.next
 }
@@ -279,7 +279,7 @@ type severalWorker struct {
 
 // of returns the worker of a step's target, and the step as that worker knows it.
 func (w *severalWorker) of(s *Step) (Worker, *Step, error) {
-	a, ok := s.Body.(*aimed)
+	a, ok := s.Body.(*ofTarget)
 	if !ok {
 		return nil, nil, pgerr.Internal("a training step is aimed at no target")
 	}
@@ -351,7 +351,7 @@ func (f *several) decodeParts(fit *feature.Fitted, d *canon.D) (parts []Predicto
 	}
 	for i := range n {
 		one := canon.Read(d.Bytes())
-		p, err := f.Family.Decode(fit.Aim(i), one)
+		p, err := f.Family.Decode(fit.ForTarget(i), one)
 		if err != nil {
 			return nil, err
 		}

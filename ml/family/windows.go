@@ -18,6 +18,9 @@ import (
 type Windows struct {
 	PartitionBy, OrderBy []string
 	Length, Stride       int
+	// Whole keeps the rows of a partition together in a block (block.Block.Groups) and has no windows: rows
+	// are rows, and partitions are held out whole. Length and Stride are 1.
+	Whole bool
 }
 
 // Options of windows. A family that has one has them all: WindowOptions.
@@ -30,7 +33,20 @@ var (
 		Doc: "The order of rows within a partition. These columns are not features.", Read: columnNames}
 	PartitionBy = &Option{Names: []string{"partition_by", "time_series_id_col"}, Type: "columns", Default: "all rows are one sequence",
 		Doc: "Rows with the same values in these columns form a sequence. These columns are not features.", Read: columnNames}
+	// QueryID names the column of whose value rows are ranked together: see Queries.
+	QueryID = &Option{Names: []string{"query_id", "qid", "group_col"}, Type: "column",
+		Doc: "The query (a search, a user, a day) that each row belongs to: rows of one are ranked among themselves, and held out together. It is not a feature.", Read: ColumnName}
 )
+
+// Queries plans rows that are ranked among those of the same query, which QueryID names.
+func (r *Request) Queries() (*Windows, error) {
+	name := r.Options.Text(QueryID.Names[0], "")
+	if name == "" {
+		return nil, pgerr.New(pgerr.InvalidParameterValue, "the option %q is missing", QueryID.Names[0]).
+			WithHint("Rows are ranked among those of one query: name the column that says which, query_id = 'query'.")
+	}
+	return &Windows{PartitionBy: []string{name}, Length: 1, Stride: 1, Whole: true}, nil
+}
 
 // WindowOptions returns the options of a family whose Plan asks for windows.
 func WindowOptions() []*Option { return []*Option{window, stride, OrderBy, PartitionBy} }
@@ -38,7 +54,7 @@ func WindowOptions() []*Option { return []*Option{window, stride, OrderBy, Parti
 // NamesColumn reports whether an option gives the column of this name a special role,
 // such as target, weight or order.
 func NamesColumn(a Arg, column string) bool {
-	d := Find(append(WindowOptions(), Common...), a.Name)
+	d := Find(append(append(WindowOptions(), QueryID, Event), Common...), a.Name)
 	if d == nil || d.Type != "column" && d.Type != "columns" {
 		return false
 	}

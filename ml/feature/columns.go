@@ -155,7 +155,7 @@ func carries(arr arrow.Array, t types.Type) bool {
 		}
 		return false
 	}
-	return arr.DataType().ID() == t.Arrow().ID() || IsNumber(t) && arr.DataType().ID() == arrow.FLOAT64
+	return arr.DataType().ID() == t.Arrow().ID() || t.IsNumber() && arr.DataType().ID() == arrow.FLOAT64
 }
 
 // Numbers implements source.
@@ -285,9 +285,9 @@ func (s *columns) Bytes(c, i int) []byte {
 // key is no category's.
 func appendKey(b []byte, t types.Type, v float64) []byte {
 	switch {
-	case t.OID == types.Float4OID:
+	case t.Form() == types.FormFloat32:
 		return le.AppendUint32(b, math.Float32bits(f64.Canonical32(float32(v))))
-	case t.OID == types.NumericOID && !t.IsFixed():
+	case isDecimal(t):
 		if d, err := number.ParseDecimal(strconv.FormatFloat(v, 'g', -1, 64)); err == nil {
 			return number.NormalizeDecimalBytes(b, d.AppendBinary(nil))
 		}

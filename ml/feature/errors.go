@@ -46,7 +46,7 @@ func errOneClass(name string) error {
 
 func errManyClasses(c *Col) error {
 	e := pgerr.New(pgerr.InvalidParameterValue, "training label column %q has more than %d distinct values", c.Name, MaxClasses).OnColumn(c.Name)
-	if IsNumber(c.Type) {
+	if c.Type.IsNumber() {
 		return e.WithHint("Predict it with a regression, such as linear_regression, or group its values.")
 	}
 	return e.WithHint("Group its values, or leave rare ones out.")

@@ -30,9 +30,9 @@ type Target struct {
 	Keys []string // as Fitted.Keys
 }
 
-// Aim returns the encoders for a training, or a model, of one of several targets, the
+// ForTarget returns the encoders for a training, or a model, of one of several targets, the
 // first being the label.
-func (f *Fitted) Aim(target int) *Fitted {
+func (f *Fitted) ForTarget(target int) *Fitted {
 	one := *f
 	if one.More = nil; target > 0 {
 		one.Label, one.Keys = f.More[target-1].Column, f.More[target-1].Keys
@@ -112,7 +112,7 @@ func Fit(s *Spec, st *Stats) (*Fitted, error) {
 // classKeys returns the classes of a target.
 func classKeys(c *Col, st *ColStats) (keys []string, err error) {
 	for _, k := range st.Cats {
-		if v := keyNumber(c.Type, []byte(k.Key)); IsNumber(c.Type) && v-v != 0 {
+		if v := keyNumber(c.Type, []byte(k.Key)); c.Type.IsNumber() && v-v != 0 {
 			return nil, errNotFinite("label", c.Name)
 		}
 		keys = append(keys, k.Key)

@@ -19,38 +19,31 @@ import (
 
 var le = binary.LittleEndian
 
+// isDecimal reports whether keys of t are decimals of any length.
+func isDecimal(t types.Type) bool { return t.Class() == types.ClassNumeric && !t.IsFixed() }
+
 // keyNumber is the value of a numeric key.
 func keyNumber(t types.Type, key []byte) float64 {
-	switch len(key) {
-	case 1:
-		if t.OID == types.BoolOID {
-			return float64(key[0])
-		}
-	case 2:
-		if t.OID == types.Int2OID {
-			return float64(int16(le.Uint16(key)))
-		}
-	case 4:
-		switch t.OID {
-		case types.Float4OID:
-			return float64(math.Float32frombits(le.Uint32(key)))
-		case types.Int4OID, types.DateOID:
-			return float64(int32(le.Uint32(key)))
-		}
-	case 8:
-		switch {
-		case t.OID == types.Float8OID:
-			return math.Float64frombits(le.Uint64(key))
-		case t.IsFixed():
-			return record.FixedFloat(int64(le.Uint64(key)), t.Scale)
-		case t.OID == types.Int8OID:
-			return float64(int64(le.Uint64(key)))
-		}
-	}
-	if t.OID == types.NumericOID && !t.IsFixed() {
+	switch form := t.Form(); {
+	case isDecimal(t):
 		if d, err := number.DecodeDecimal(key); err == nil {
 			return d.Float64()
 		}
+	case len(key) != form.Width():
+	case form == types.FormBool:
+		return float64(key[0])
+	case form == types.FormInt16:
+		return float64(int16(le.Uint16(key)))
+	case form == types.FormInt32:
+		return float64(int32(le.Uint32(key)))
+	case form == types.FormFloat32:
+		return float64(math.Float32frombits(le.Uint32(key)))
+	case form == types.FormFloat64:
+		return math.Float64frombits(le.Uint64(key))
+	case t.IsFixed():
+		return record.FixedFloat(int64(le.Uint64(key)), t.Scale)
+	case t.IsInteger():
+		return float64(int64(le.Uint64(key)))
 	}
 	return math.NaN()
 }
@@ -61,13 +54,13 @@ func IntegerKey(v int64) string { return string(le.AppendUint64(nil, uint64(v)))
 // compareKeys orders keys as their values are ordered; texts by their bytes.
 func compareKeys(t types.Type, a, b string) int {
 	switch {
-	case t.OID == types.NumericOID && !t.IsFixed():
+	case isDecimal(t):
 		return number.CompareDecimalBytes([]byte(a), []byte(b))
-	case t.OID == types.Int8OID || t.IsFixed():
+	case t.IsInteger() && t.Form() == types.FormInt64 || t.IsFixed():
 		if len(a) == 8 && len(b) == 8 {
 			return cmp.Compare(int64(le.Uint64([]byte(a))), int64(le.Uint64([]byte(b))))
 		}
-	case IsNumber(t) || t.OID == types.BoolOID || t.OID == types.DateOID:
+	case t.IsNumber() || t.IsIntegral() || t.Class() == types.ClassBool:
 		return cmp.Compare(keyNumber(t, []byte(a)), keyNumber(t, []byte(b)))
 	}
 	return bytes.Compare([]byte(a), []byte(b))
@@ -87,25 +80,25 @@ func UnionKeys(t types.Type, a, b []string) []string {
 func KeyText(t types.Type, key string) string { return keyText(t, []byte(key)) }
 
 func keyText(t types.Type, b []byte) string {
-	switch {
+	switch class := t.Class(); {
 	case t.IsString():
 		return string(b)
-	case t.OID == types.BoolOID:
+	case class == types.ClassBool:
 		if len(b) == 1 && b[0] != 0 {
 			return "true"
 		}
 		return "false"
 	case t.IsFixed() && len(b) == 8:
 		return number.DecimalFromInt64(int64(le.Uint64(b)), int32(t.Scale)).String()
-	case t.OID == types.NumericOID:
+	case class == types.ClassNumeric:
 		if d, err := number.DecodeDecimal(b); err == nil {
 			return d.String()
 		}
-	case t.OID == types.Int8OID && len(b) == 8:
+	case class == types.ClassInteger && len(b) == 8:
 		return strconv.FormatInt(int64(le.Uint64(b)), 10)
-	case t.OID == types.DateOID && len(b) == 4:
+	case class == types.ClassDate && len(b) == 4:
 		return time.Unix(int64(int32(le.Uint32(b)))*86400, 0).UTC().Format(time.DateOnly)
-	case t.OID == types.Float4OID:
+	case t.Form() == types.FormFloat32:
 		return strconv.FormatFloat(keyNumber(t, b), 'g', -1, 32)
 	}
 	return strconv.FormatFloat(keyNumber(t, b), 'g', -1, 64)

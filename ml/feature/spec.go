@@ -130,19 +130,6 @@ func (s *Spec) roleCol(r Role) int {
 	return -1
 }
 
-// IsNumber reports whether values of t are numbers to an encoder.
-func IsNumber(t types.Type) bool {
-	switch t.OID {
-	case types.Int2OID, types.Int4OID, types.Int8OID, types.Float4OID, types.Float8OID, types.NumericOID:
-		return true
-	}
-	return false
-}
-
-func isDate(t types.Type) bool {
-	return t.OID == types.DateOID || t.OID == types.TimestampOID || t.OID == types.TimestamptzOID
-}
-
 func isCategory(t types.Type) bool {
 	return t.IsString() && t.OID != types.JSONOID && t.OID != types.JSONBOID || t.OID == types.BoolOID
 }
@@ -160,11 +147,11 @@ func (s *Spec) Resolve() error {
 				return err
 			}
 		case Weight:
-			if !IsNumber(c.Type) {
+			if !c.Type.IsNumber() {
 				return pgerr.New(pgerr.DatatypeMismatch, "weight column %q must be of a numeric type", c.Name).OnColumn(c.Name)
 			}
 		case Event:
-			if !IsNumber(c.Type) && c.Type.OID != types.BoolOID {
+			if !c.Type.IsNumber() && c.Type.OID != types.BoolOID {
 				return pgerr.New(pgerr.DatatypeMismatch, "event column %q must be boolean or numeric", c.Name).OnColumn(c.Name)
 			}
 		case Feature:
@@ -194,14 +181,14 @@ func (s *Spec) Resolve() error {
 }
 
 func checkLabel(c *Col, class bool) error {
-	if !class && !IsNumber(c.Type) {
+	if !class && !c.Type.IsNumber() {
 		e := pgerr.New(pgerr.DatatypeMismatch, "label column %q must be of a numeric type for regression", c.Name).OnColumn(c.Name)
 		if isCategory(c.Type) {
 			return e.WithHint("Use logistic_regression to predict classes.")
 		}
 		return e.WithHint("Compute a number of it in the query.")
 	}
-	if class && !IsNumber(c.Type) && !isCategory(c.Type) {
+	if class && !c.Type.IsNumber() && !isCategory(c.Type) {
 		return pgerr.Unsupported("label column %q has a type that cannot be a class", c.Name).OnColumn(c.Name)
 	}
 	return nil
@@ -210,13 +197,13 @@ func checkLabel(c *Col, class bool) error {
 func (s *Spec) resolveFeature(c *Col) error {
 	if c.Encoder == Auto {
 		switch {
-		case IsNumber(c.Type) && s.Standardize:
+		case c.Type.IsNumber() && s.Standardize:
 			c.Encoder = Standard
-		case IsNumber(c.Type):
+		case c.Type.IsNumber():
 			c.Encoder = Plain
 		case isCategory(c.Type):
 			c.Encoder = OneHot
-		case isDate(c.Type):
+		case c.Type.IsStamp():
 			c.Encoder = Dates
 		case c.Type.IsArray() && s.Standardize:
 			c.Encoder = Array
@@ -229,14 +216,14 @@ func (s *Spec) resolveFeature(c *Col) error {
 	var ok bool
 	switch c.Encoder {
 	case Plain, Standard, MinMax, MaxAbs, Robust, Bucketize, QuantileBucketize:
-		ok = IsNumber(c.Type)
+		ok = c.Type.IsNumber()
 	case OneHot, Ordinal, Class:
-		ok = IsNumber(c.Type) || isCategory(c.Type) || c.Type.OID == types.DateOID
+		ok = c.Type.IsNumber() || isCategory(c.Type) || c.Type.OID == types.DateOID
 	case Dates:
-		ok = isDate(c.Type)
+		ok = c.Type.IsStamp()
 	case Array, PlainArray:
 		e, arr := c.Type.Elem()
-		ok = arr && IsNumber(e)
+		ok = arr && e.IsNumber()
 	}
 	switch {
 	case !ok && c.Type.IsArray():
@@ -255,10 +242,10 @@ func (s *Spec) resolveFeature(c *Col) error {
 // instead says what to do with a column of a type that is no feature.
 func (c *Col) instead() string {
 	name := lex.QuoteName(c.Name)
-	switch c.Type.OID {
-	case types.JSONOID, types.JSONBOID:
+	switch c.Type.Class() {
+	case types.ClassJSON, types.ClassJSONB:
 		return "Take what matters out of it in the query, such as (" + name + "->>'key')::float8, or leave it out."
-	case types.IntervalOID, types.TimeOID:
+	case types.ClassInterval, types.ClassTime:
 		return "Make it a number in the query, such as extract(epoch from " + name + "), or leave it out."
 	}
 	return "Cast it to text in the query, or compute numbers of it, or leave it out."
@@ -284,8 +271,8 @@ func (s *Spec) AutoNarrow() bool {
 		if e, ok := t.Elem(); ok {
 			t = e
 		}
-		switch t.OID {
-		case types.Float4OID, types.Int2OID, types.BoolOID:
+		switch t.Form() {
+		case types.FormFloat32, types.FormInt16, types.FormBool:
 		default:
 			if !isCategory(t) {
 				return false

@@ -43,7 +43,7 @@ var transforms = []struct {
 			strategy = strings.ToLower(text(a[0]))
 		}
 		c.NoIndicator = true
-		if c.Encoder == Auto && IsNumber(c.Type) {
+		if c.Encoder == Auto && c.Type.IsNumber() {
 			c.Encoder = Plain
 		}
 		switch strategy {

@@ -19,6 +19,7 @@ type Group struct {
 	Classes     [][]string // the keys of the classes of each target, nil for a number
 	SHA256      [sha256.Size]byte
 	Model       []byte // canonical
+	Search      []byte // the catalog.ModelSearch of which the model is the best trial's, encoded; nil for none
 }
 
 // Failed reports whether there is no model.
@@ -44,6 +45,9 @@ func (g *Group) Append(b []byte) []byte {
 	}
 	e.Bytes(g.SHA256[:])
 	e.Bytes(g.Model)
+	if g.Search != nil {
+		e.Bytes(g.Search)
+	}
 	return e.B
 }
 
@@ -61,6 +65,9 @@ func Decode(b []byte) (*Group, error) {
 		d.Fail()
 	}
 	g.Model = d.Bytes()
+	if d.Left() > 0 {
+		g.Search = d.Bytes()
+	}
 	return g, d.Done("a trained group")
 }
 

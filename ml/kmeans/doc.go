@@ -29,7 +29,7 @@
 // theirs without the exact distances: by distances in float32 with a bound on
 // their error, or, where there are many centroids or features, by bounds on the
 // distances to the own centroid and to the nearest other one (Hamerly, "Making
-// k-means even faster", 2010; travel.go). The exact distances are computed only
+// k-means even faster", 2010; centermotion.go). The exact distances are computed only
 // for rows that may move; the model is the same as if they were computed for all.
 // Partials hold what changed: what the rows that moved take from one cluster and
 // bring to another. Rows whose state is lost, after a resume or for lack of

@@ -54,7 +54,7 @@ func columnsOf(task family.Task, outputs []family.Output, target record.Column) 
 // Part returns the model of one of several targets, the first being 0.
 func (m *Model) Part(target int) *Model {
 	out := *m
-	out.Targets, out.Fitted, out.Task = nil, m.Fitted.Aim(target), family.Regression
+	out.Targets, out.Fitted, out.Task = nil, m.Fitted.ForTarget(target), family.Regression
 	if out.Fitted.Keys != nil {
 		out.Task = family.Classification
 	}

@@ -93,8 +93,13 @@ func (e *encoder) write(b *batch.Batch, buf []byte) error {
 				return err
 			}
 		}
-		if e.nulls(b.Cols[c], c, rows) && e.keyed != nil && slices.Contains(e.keyed.Order, c) {
-			return errOrderNull(e.l.Cols[c])
+		if e.nulls(b.Cols[c], c, rows) && e.keyed != nil {
+			switch {
+			case slices.Contains(e.keyed.Order, c):
+				return errOrderNull(e.l.Cols[c])
+			case e.keyed.Whole && slices.Contains(e.keyed.Partition, c):
+				return errPartitionNull(e.l.Cols[c])
+			}
 		}
 	}
 	for i := range rows {

@@ -85,42 +85,19 @@ func (c class) variable() bool { return c >= classFixed }
 
 func classOf(t types.Type) (class, bool) {
 	if e, ok := t.Elem(); ok {
-		switch e.OID {
-		case types.Float8OID, types.Float4OID, types.Int8OID, types.Int4OID, types.Int2OID, types.NumericOID:
-			return classArray, true
-		}
-		return 0, false
+		return classArray, e.IsNumber()
 	}
-	switch t.OID {
-	case types.BoolOID:
-		return classBool, true
-	case types.Int2OID:
-		return classI16, true
-	case types.Int4OID, types.DateOID:
-		return classI32, true
-	case types.Int8OID, types.TimeOID, types.TimestampOID, types.TimestamptzOID:
-		return classI64, true
-	case types.Float4OID:
-		return classF32, true
-	case types.Float8OID:
-		return classF64, true
-	case types.NumericOID:
-		if t.IsFixed() {
-			return classI64, true
-		}
+	if t.Class() == types.ClassNumeric && !t.IsFixed() {
 		return classNumeric, true
-	case types.ByteaOID:
-		return classBytes, true
-	case types.UUIDOID, types.IntervalOID, types.TimetzOID:
-		return classFixed, true
-	case types.RecordOID, types.VoidOID:
-		return 0, false
 	}
-	if t.IsString() {
-		return classText, true
-	}
-	return classU32, true
+	c, ok := formClasses[t.Form()]
+	return c, ok
 }
+
+// formClasses are the classes of the forms of columns that a record may have.
+var formClasses = map[types.Form]class{types.FormBool: classBool, types.FormInt16: classI16, types.FormInt32: classI32, types.FormInt64: classI64,
+	types.FormUint32: classU32, types.FormFloat32: classF32, types.FormFloat64: classF64, types.FormFixed12: classFixed, types.FormFixed16: classFixed,
+	types.FormString: classText, types.FormBinary: classBytes}
 
 const nullsAt = block.HashBytes // after the row's hash
 

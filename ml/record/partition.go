@@ -20,6 +20,10 @@ import (
 type Windows struct {
 	Partition, Order []int // numbers of columns
 	Length, Stride   int
+	// Whole keeps partitions together, as those who compare rows of one want them: their rows are
+	// not windows, a partition is held out as a whole, and View.Windows are the partitions' first rows.
+	// Length and Stride are 1.
+	Whole bool
 }
 
 // Check reports whether rows of this layout can be distributed so: 0A000 for a column
@@ -27,7 +31,7 @@ type Windows struct {
 func (w *Windows) Check(l *Layout) error {
 	for _, c := range w.Partition {
 		if t := l.Cols[c].Type; !l.orders(c) && !(t.IsString() && t.OID >= types.FirstUserOID) { // an enum
-			return pgerr.Unsupported("windows cannot be partitioned by column %q of this type", l.Cols[c].Name).OnColumn(l.Cols[c].Name)
+			return pgerr.Unsupported("rows cannot be partitioned by column %q of this type", l.Cols[c].Name).OnColumn(l.Cols[c].Name)
 		}
 	}
 	for _, c := range w.Order {
@@ -156,6 +160,11 @@ func (l *Layout) compareOrder(a, b []byte, cols []int) int {
 		}
 	}
 	return 0
+}
+
+func errPartitionNull(c Column) error {
+	return pgerr.New(pgerr.NullValueNotAllowed, "column %q, which says what rows belong together, contains NULL", c.Name).OnColumn(c.Name).
+		WithHint("Leave these rows out: WHERE %q IS NOT NULL.", c.Name)
 }
 
 func errOrderNull(c Column) error {

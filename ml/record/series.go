@@ -12,6 +12,15 @@ import (
 // orders but their bytes stand in the order of what a block has of them, wherever it is made:
 // which of them is which does not matter then.
 
+// Mark has a block of a view's rows say where its windows begin, or its partitions where these are whole.
+func (w *Windows) Mark(b *block.Block, rows *View) {
+	if w.Whole {
+		b.Groups = rows.first
+		return
+	}
+	b.Windows, b.Length = rows.first, w.Length
+}
+
 // place writes what says where row i belongs: the hash of its partition, and its ranks.
 func (v *View) place(rec []byte, i int) {
 	from := v.rec(i)
@@ -61,6 +70,6 @@ func (l *Leaf) Series() (*block.Block, error) {
 	for i := range rows.Rows {
 		l.store.layout.decode(rows.rec(i), b, i, nil)
 	}
-	b.Windows, b.Length = rows.first, l.store.cfg.Windows.Length
+	l.store.cfg.Windows.Mark(b, rows)
 	return b, nil
 }

@@ -93,13 +93,13 @@ func (l *Leaf) sortKeyed(t *sorting, w *Windows, regions [][]byte) (order []loc,
 	return order, tied
 }
 
-// Windows are the first rows of the windows of a view that Split made, nil where
-// rows are not distributed by partition.
+// Windows are the first rows of the windows of a view that Split made, or of its partitions
+// where these are whole; nil where rows are not distributed by partition.
 func (v *View) Windows() []int32 { return v.first }
 
 // Units is the number of what models learn from: windows, or else rows.
 func (v *View) Units() int {
-	if v.keyed != nil {
+	if v.keyed != nil && !v.keyed.Whole {
 		return len(v.first)
 	}
 	return v.Rows
@@ -121,6 +121,15 @@ func (v *View) splitWindows(share float64) (rest, drawn *View) {
 	}
 	same := func(i, j int) bool { return l.comparePartitions(v.rec(i), v.rec(j), w.Partition) == 0 }
 	eachRun(len(v.order), same, func(from, to int) {
+		if w.Whole {
+			p := parts[0]
+			if v.Draw(from) < share {
+				p = parts[1]
+			}
+			p.first = append(p.first, int32(len(p.order)))
+			p.extend(v, from, to)
+			return
+		}
 		n := w.of(to - from)
 		if n == 0 {
 			return

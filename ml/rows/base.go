@@ -33,8 +33,8 @@ type base struct {
 
 func (b *base) Owners() []int { return b.owners }
 
-// Over implements Rows.
-func (b *base) Over(leaf func(ctx context.Context, leaf int) (family.Message, error)) Work {
+// OverLeaves implements Rows.
+func (b *base) OverLeaves(leaf func(ctx context.Context, leaf int) (family.Message, error)) Work {
 	return Work{Leaf: leaf, Sum: b.InPlace}
 }
 
@@ -81,7 +81,7 @@ func (b *base) encode(e *Encoding, part *record.View, d *unfitted, i int) (out *
 		out = e.Fitted.EncodeLeaf(b.Spec, part, e.ClassWeights)
 	}
 	if b.Windows != nil {
-		out.Windows, out.Length = part.Windows(), b.Windows.Length
+		b.Windows.Mark(out, part)
 	}
 	return out, nil
 }
@@ -189,7 +189,7 @@ func (b *base) ofLeaves(f func(ctx context.Context, leaf int) (*Encoded, error),
 			left.Add(1)
 		}
 	}
-	return b.Over(func(ctx context.Context, leaf int) (family.Message, error) {
+	return b.OverLeaves(func(ctx context.Context, leaf int) (family.Message, error) {
 		s, err := f(ctx, leaf)
 		if err == nil && left.Add(-1) == 0 {
 			err = last()

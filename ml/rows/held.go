@@ -97,7 +97,7 @@ func (h *held) Copies(of []block.RowHash) (Work, error) {
 	if of == nil {
 		return ofNode(h.copies()), nil
 	}
-	return h.Over(func(ctx context.Context, leaf int) (family.Message, error) {
+	return h.OverLeaves(func(ctx context.Context, leaf int) (family.Message, error) {
 		var c *holdout.Copies
 		return c, h.withLeaf(ctx, leaf, func(_ *record.Leaf, v *record.View) error {
 			c = v.Count(of, h.cfg.Self)
@@ -111,7 +111,7 @@ func (h *held) Stats(out *holdout.Holdout, _ []block.RowHash) (Work, error) {
 		h.drawer = out.On(h.cfg.Self)
 	}
 	d := h.drawer
-	return h.Over(func(ctx context.Context, leaf int) (family.Message, error) {
+	return h.OverLeaves(func(ctx context.Context, leaf int) (family.Message, error) {
 		var st *feature.Stats
 		return st, h.withLeaf(ctx, leaf, func(l *record.Leaf, v *record.View) (err error) {
 			if err = l.Draw(d, v); err == nil {

@@ -279,7 +279,7 @@ func (n *inPlace) Copies(of []block.RowHash) (Work, error) {
 	if of == nil {
 		return ofNode(n.copies()), nil
 	}
-	return n.Over(func(_ context.Context, leaf int) (family.Message, error) {
+	return n.OverLeaves(func(_ context.Context, leaf int) (family.Message, error) {
 		b, release, err := n.blocks.Open(BlockOf(leaf, false))
 		if err != nil || b == nil {
 			return &holdout.Copies{}, err
@@ -293,7 +293,7 @@ func (n *inPlace) Stats(out *holdout.Holdout, _ []block.RowHash) (Work, error) {
 	if n.drawer == nil {
 		n.drawer = out.On(n.cfg.Self)
 	}
-	return n.Over(n.stats), nil
+	return n.OverLeaves(n.stats), nil
 }
 
 // stats draws what is held out of a leaf, and returns its statistics.

@@ -21,9 +21,9 @@ func (t *Training) Place(leaves, workers int) []int {
 	return reduce.Place(leaves, ids)
 }
 
-// Apart reports whether copies of a row may be on several nodes as they are counted: in
+// CopiesPerNode reports whether copies of a row may be on several nodes as they are counted: in
 // place, and where they are not kept, for the query to be read again.
-func (t *Training) Apart(again bool) bool { return t.InPlace || again }
+func (t *Training) CopiesPerNode(again bool) bool { return t.InPlace || again }
 
 // Ranges returns the ranges of the blocks as far as statistics tell them; nil where they do
 // not, as with windows, which have a row several times.
@@ -49,6 +49,9 @@ func (t *Training) Encode(e *canon.E) {
 			for _, c := range cols {
 				e.Int(c)
 			}
+		}
+		if w.Whole {
+			e.Bool(true)
 		}
 	}
 }

@@ -36,8 +36,8 @@ type Rows interface {
 	// *Encoded. Owners may have changed then.
 	Encode(e *Encoding) (Work, error)
 	Owners() []int
-	// Over is the work of a function over the leaves.
-	Over(leaf func(ctx context.Context, leaf int) (family.Message, error)) Work
+	// OverLeaves is the work of a function over the leaves.
+	OverLeaves(leaf func(ctx context.Context, leaf int) (family.Message, error)) Work
 	// NextFold drops what is known of the rows, for other ones to be held out. Blocks are
 	// dropped by the caller.
 	NextFold() error

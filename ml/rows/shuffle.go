@@ -222,7 +222,7 @@ func (b *base) codedLayout(f *feature.Fitted) (*record.Layout, *record.Windows) 
 	if w == nil {
 		return l, nil
 	}
-	by := &record.Windows{Length: w.Length, Stride: w.Stride}
+	by := &record.Windows{Length: w.Length, Stride: w.Stride, Whole: w.Whole}
 	for i := range w.Order {
 		by.Order = append(by.Order, i)
 	}

@@ -16,7 +16,7 @@ import (
 // often rows occur: which is known when all have been read. But which bins of the draw
 // are held out is known approximately before. So separate statistics are taken for the
 // rows below the cut, for those above it, and by bin in between (holdout.Bands); and those of
-// frequent rows row by row (separate.go).
+// frequent rows row by row (frequentcopies.go).
 type tally struct {
 	b     *base
 	bands holdout.Bands

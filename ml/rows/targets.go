@@ -36,7 +36,7 @@ func (r *base) part(b *block.Block) (*block.Block, error) {
 	if err := r.checkTargets(b); err != nil {
 		return nil, err
 	}
-	if err := r.blocks.Reserve(r.partedBytes(b.Rows) - b.OwnWeightsBytes() + 4*int64(len(b.Windows))); err != nil { // temporarily there are two copies
+	if err := r.blocks.Reserve(r.partedBytes(b.Rows) - b.OwnWeightsBytes() + b.MarksBytes()); err != nil { // temporarily there are two copies
 		return nil, err
 	}
 	r.blocks.Unreserve(b.Bytes())

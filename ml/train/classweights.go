@@ -101,7 +101,7 @@ func (r *runner) targetWeights(ctx context.Context) (*targetWeights, error) {
 	}
 	w := &targetWeights{}
 	for k := range r.job.targets {
-		one, err := r.job.classWeights(r.learns.Aim(k), r.stats, k)
+		one, err := r.job.classWeights(r.learns.ForTarget(k), r.stats, k)
 		if err != nil {
 			return nil, err
 		}
@@ -133,10 +133,10 @@ func decodeTargetWeights(j *Job, d *canon.D) *targetWeights {
 	return w
 }
 
-// aim returns a block with the labels and weights of one of several targets, and a
+// forTarget returns a block with the labels and weights of one of several targets, and a
 // function that releases its memory.
-func (t *targetWeights) aim(b *block.Block, target int, blocks *block.Blocks) (*block.Block, func(), error) {
-	b, free := aimed(b, target), func() {}
+func (t *targetWeights) forTarget(b *block.Block, target int, blocks *block.Blocks) (*block.Block, func(), error) {
+	b, free := forTarget(b, target), func() {}
 	if t == nil || t.Class[target] == nil {
 		return b, free, nil
 	}
@@ -197,7 +197,7 @@ func (s weightSums) Encode(e *canon.E) {
 
 // begin implements body.
 func (t *weightTask) begin(w *Worker, p *Part) error {
-	return p.do(w.rows.Over(func(ctx context.Context, leaf int) (family.Message, error) {
+	return p.do(w.rows.OverLeaves(func(ctx context.Context, leaf int) (family.Message, error) {
 		sums := make(weightSums, len(t.Class))
 		b, release, err := w.blocks.Open(blockOf(family.Rows{Leaf: leaf}))
 		if err != nil || b == nil {
@@ -205,10 +205,10 @@ func (t *weightTask) begin(w *Worker, p *Part) error {
 		}
 		defer release()
 		for k := range sums {
-			aim := aimed(b, k)
-			for i, x := range aim.W[:aim.Rows] {
+			one := forTarget(b, k)
+			for i, x := range one.W[:one.Rows] {
 				if c := t.Class[k]; c != nil {
-					x = float64(x * c[int(aim.Y[i])])
+					x = float64(x * c[int(one.Y[i])])
 				}
 				sums[k].Add(x)
 			}

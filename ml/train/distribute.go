@@ -34,12 +34,12 @@ func Distribute(ctx context.Context, job *Job, red Reducer, workers int) (*Distr
 	if d.owners = job.rows().Place(job.Leaves(f.Buckets), workers); d.Rescan {
 		return d, d.reduce(ctx, &sendTask{d.owners, true})
 	}
-	return d, d.Again(ctx)
+	return d, d.AfterReading(ctx)
 }
 
-// Again ends the distribution when the query has been read: once more, where most rows were
+// AfterReading ends the distribution when the query has been read: once more, where most rows were
 // sent to their owners as they were read. In place each worker divides its own.
-func (d *Distribution) Again(ctx context.Context) error {
+func (d *Distribution) AfterReading(ctx context.Context) error {
 	if d.owners == nil {
 		return nil
 	}
@@ -48,7 +48,7 @@ func (d *Distribution) Again(ctx context.Context) error {
 
 // send has rows sent to their owners, and the copies of frequent ones shared by all leaves.
 func (d *Distribution) send(ctx context.Context) error {
-	if err := d.reduce(ctx, &sendTask{Owners: d.owners}); err != nil || !d.job.Spreads(len(d.owners)) {
+	if err := d.reduce(ctx, &sendTask{Owners: d.owners}); err != nil || !d.job.SpreadsCopies(len(d.owners)) {
 		return err
 	}
 	list, err := reduceTo[frequentRows](ctx, d.red, &frequentTask{d.Rows})

@@ -142,7 +142,7 @@ func (t *evaluateTask) block(ctx context.Context, w *Worker, leaf int, f func(*b
 		return err
 	}
 	if b != nil && b.Rows > 0 {
-		b = aimed(b, t.target)
+		b = forTarget(b, t.target)
 		rows.To = b.End()
 		f(b, rows)
 	}

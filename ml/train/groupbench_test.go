@@ -61,7 +61,7 @@ func BenchmarkGroups(b *testing.B) {
 				b.Fatal(err)
 			}
 			pool := mem.NewPool("bench", 0)
-			t, err := NewGroupTrainer(job.Encode(), 0, pool, b.TempDir(), 1)
+			t, err := NewGroupTrainer(job.EncodeWhole(), 0, pool, b.TempDir(), 1)
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -69,7 +69,7 @@ func (t *copiesTask) begin(w *Worker, p *Part) error {
 
 // holdouts returns what is held out, for each training.
 func (r *runner) holdouts(c *holdout.Copies) (list []*holdout.Holdout) {
-	perNode := r.job.rows().Apart(r.in.Rescan != nil)
+	perNode := r.job.rows().CopiesPerNode(r.in.Rescan != nil)
 	if n := r.job.Folds(); n > 0 {
 		for fold := range n {
 			list = append(list, c.Fold(fold, n, perNode))

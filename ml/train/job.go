@@ -74,14 +74,29 @@ func (j *Job) mayFold() error {
 	case j.Plan.Target == family.NoTarget:
 		return bad("algorithm %s has no target column: there is nothing to validate", j.Family.Info().Name)
 	case j.windows != nil:
-		return pgerr.Unsupported("cross_validation of windows is not supported").At(at).
-			WithHint("data_split_eval_fraction holds out the last windows of each partition.")
+		return pgerr.Unsupported("cross_validation of %s is not supported", j.together()).At(at).WithHint("%s", j.holdsOut())
 	case j.WarmStart():
 		return bad("a training that goes on from a model cannot be cross-validated: the model has seen the rows of all folds")
 	case o.Bool("early_stop", o.Given("min_rel_progress") || o.Given("patience")) || o.Given("early_stopping_rounds"):
 		return bad("a training that the rows held out may end early cannot be cross-validated: they are what it is measured by")
 	}
 	return nil
+}
+
+// together names, for errors, what rows are kept together for.
+func (j *Job) together() string {
+	if j.windows.Whole {
+		return "queries"
+	}
+	return "windows"
+}
+
+// holdsOut says what is held out of them.
+func (j *Job) holdsOut() string {
+	if j.windows.Whole {
+		return "data_split_eval_fraction holds out whole queries."
+	}
+	return "data_split_eval_fraction holds out the last windows of each partition."
 }
 
 // Job is the specification of a training, the same on every node. It is immutable once
@@ -103,7 +118,7 @@ type Job struct {
 // the name after USING, or "" where it is among the options; predict is what
 // PREDICT names, or nil.
 func NewJob(algorithm string, predict []string, args []family.Arg, transforms []feature.Transform, cols []record.Column) (*Job, error) {
-	if slices.ContainsFunc(args, searched) {
+	if slices.ContainsFunc(args, isSearched) {
 		return newSearch(algorithm, predict, args, transforms, cols)
 	}
 	j, err := newJob(algorithm, predict, args, transforms, cols)
@@ -163,8 +178,7 @@ func newJob(algorithm string, predict []string, args []family.Arg, transforms []
 	case j.Options.HasClassWeights() && j.windows != nil:
 		return nil, pgerr.Unsupported("class weights of windows are not supported").At(max(j.Options.Pos("class_weights"), j.Options.Pos(family.PositiveWeight)))
 	case split != nil && j.windows != nil:
-		return nil, pgerr.Unsupported("a column cannot say which windows are held out").At(j.Options.Pos("data_split_col")).
-			WithHint("data_split_eval_fraction holds out the last windows of each partition.")
+		return nil, pgerr.Unsupported("a column cannot say which %s are held out", j.together()).At(j.Options.Pos("data_split_col")).WithHint("%s", j.holdsOut())
 	}
 	if err := j.checkClassWeights(); err != nil {
 		return nil, err
@@ -282,6 +296,7 @@ func (j *Job) makeSpec(labels []string, split *Split) error {
 		{"data_split_col", feature.Split, []string{heldBy}},
 		{family.Event.Names[0], feature.Event, []string{j.Options.Text(family.Event.Names[0], "")}},
 		{family.PartitionBy.Names[0], feature.Key, j.Options.Texts(family.PartitionBy.Names[0], nil)},
+		{family.QueryID.Names[0], feature.Key, []string{j.Options.Text(family.QueryID.Names[0], "")}},
 		{family.OrderBy.Names[0], feature.Key, j.Options.Texts(family.OrderBy.Names[0], nil)},
 	} {
 		at := j.Options.Pos(p.part)
@@ -341,7 +356,7 @@ func (j *Job) makePlan() (err error) {
 	}
 	j.windows, j.spec.Categories, j.spec.Gaps = nil, j.Plan.Categories, j.Options.Bool("nan_as_null", false)
 	if w := j.Plan.Windows; w != nil {
-		j.windows = &record.Windows{Length: w.Length, Stride: w.Stride}
+		j.windows = &record.Windows{Length: w.Length, Stride: w.Stride, Whole: w.Whole}
 		for _, n := range w.PartitionBy {
 			j.windows.Partition = append(j.windows.Partition, find(j.Columns, n))
 		}
@@ -355,7 +370,7 @@ func (j *Job) makePlan() (err error) {
 // modelWindows returns the windows that the job's model will score.
 func (j *Job) modelWindows() *model.Windows {
 	w := j.windows
-	if w == nil {
+	if w == nil || w.Whole {
 		return nil
 	}
 	out := &model.Windows{Length: w.Length, Stride: w.Stride}
@@ -532,8 +547,8 @@ func (j *Job) Leaves(buckets []int64) int {
 	return record.Leaves(rows)
 }
 
-// Spreads reports whether the copies of frequent rows are spread over so many leaves.
-func (j *Job) Spreads(leaves int) bool { return leaves > 1 && !j.InPlace() && j.windows == nil }
+// SpreadsCopies reports whether the copies of frequent rows are spread over so many leaves.
+func (j *Job) SpreadsCopies(leaves int) bool { return leaves > 1 && !j.InPlace() && j.windows == nil }
 
 // Seed returns the training's random seed.
 func (j *Job) Seed() uint64 { return uint64(j.Options.Float("seed", 0)) }
@@ -544,6 +559,17 @@ func (j *Job) Target() *record.Column {
 		return &j.Columns[at]
 	}
 	return nil
+}
+
+// Beside returns the name of the column that an evaluation needs beside the target: whether the
+// event of a duration happened, or which query a row is of; "" for none.
+func (j *Job) Beside() string {
+	for _, o := range []*family.Option{family.Event, family.QueryID} {
+		if at := find(j.Columns, j.Options.Text(o.Names[0], "")); at >= 0 {
+			return j.Columns[at].Name
+		}
+	}
+	return ""
 }
 
 // Targets returns the names of all targets.

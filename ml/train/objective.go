@@ -34,6 +34,8 @@ var objectives = []objective{
 	{[]string{"mean_squared_distance"}, true, family.NoTarget},
 	{[]string{"total_explained_variance_ratio"}, false, family.NoTarget},
 	{[]string{"concordance"}, false, family.NoTarget},
+	{[]string{"ndcg"}, false, family.NoTarget},
+	{[]string{"map", "mean_average_precision"}, false, family.NoTarget},
 	{[]string{lossObjective, "validation_loss", "train_loss"}, true, family.NoTarget},
 }
 
@@ -42,7 +44,7 @@ const lossObjective = "loss"
 
 // measuredFirst are the metrics that families without a class or a number to predict are
 // compared by, where they measure one of them.
-var measuredFirst = []string{"davies_bouldin_index", "concordance", "total_explained_variance_ratio"}
+var measuredFirst = []string{"davies_bouldin_index", "concordance", "ndcg", "total_explained_variance_ratio"}
 
 // aim is the objective of a search of one job: a metric, of one of several targets.
 type aim struct {
@@ -90,10 +92,10 @@ func badObjective(j *Job, format string, args ...any) *pgerr.Error {
 	return pgerr.New(pgerr.InvalidParameterValue, format, args...).At(j.Options.Pos("hparam_tuning_objective"))
 }
 
-// measuredTarget is the kind of target whose metrics evaluation measures; durations are
-// measured by their family.
+// measuredTarget is the kind of target whose metrics evaluation measures; durations
+// and ranks are measured by their family.
 func measuredTarget(p *family.Plan) family.Target {
-	if p.Task == family.TimeToEvent {
+	if p.Task == family.TimeToEvent || p.Task == family.Ranking {
 		return family.NoTarget
 	}
 	return p.Target

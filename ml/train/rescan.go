@@ -47,7 +47,7 @@ func (r *runner) rescan(ctx context.Context, t *encodeTask) error {
 		return nil
 	}
 	a := &rescanTask{encodeTask: *t}
-	if r.job.Spreads(record.Leaves(r.in.Rows)) {
+	if r.job.SpreadsCopies(record.Leaves(r.in.Rows)) {
 		c, err := r.copies(ctx, &copiesTask{})
 		if err != nil {
 			return err

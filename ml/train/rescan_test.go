@@ -97,7 +97,7 @@ func trainRescanned(t *testing.T, job *Job, s *source, workers int, limit int64)
 		in.Rescan = func(ctx context.Context) error {
 			err := s.read(ctx)
 			if err == nil {
-				err = s.l.Again(ctx)
+				err = s.l.AfterReading(ctx)
 			}
 			return err
 		}

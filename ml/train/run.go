@@ -29,8 +29,8 @@ func Run(ctx context.Context, in Input, red Reducer) (*Result, error) {
 	switch {
 	case in.Job.search != nil:
 		return r.search(ctx)
-	case in.Over != nil:
-		r.in.Rows = in.Over.query
+	case in.Cached != nil:
+		r.in.Rows = in.Cached.query
 		return r.run(ctx, nil)
 	case in.Job.Folds() > 0:
 		return r.validate(ctx)
@@ -113,8 +113,8 @@ func (r *runner) identify() error {
 
 // statistics returns those of the rows that are not held out.
 func (r *runner) statistics(ctx context.Context, holdout *holdout.Holdout) (*feature.Stats, error) {
-	if r.in.Over != nil {
-		return r.in.Over.stats, nil
+	if r.in.Cached != nil {
+		return r.in.Cached.stats, nil
 	}
 	r.phase("fit")
 	return reduceTo[*feature.Stats](ctx, r.red, &fitTask{holdout: holdout, fold: r.fold, short: r.short})
@@ -158,8 +158,8 @@ func (r *runner) keep(f *feature.Fitted) (*feature.Fitted, error) {
 }
 
 func (r *runner) encodeRows(ctx context.Context) error {
-	if r.in.Over != nil {
-		r.Encoded = &r.in.Over.Encoded
+	if r.in.Cached != nil {
+		r.Encoded = &r.in.Cached.Encoded
 		return nil
 	}
 	r.phase("encode")
@@ -265,6 +265,9 @@ func (r *runner) iterate(ctx context.Context) error {
 	st := r.driver.State()
 	every := r.job.Options.Int("checkpoint_every", 10)
 	for !st.Done && (r.most == 0 || st.Iteration < r.most) {
+		if r.cancelled != nil && r.cancelled() {
+			return errTrialCancelled
+		}
 		if err := r.step(ctx); err != nil {
 			return err
 		}
@@ -320,7 +323,7 @@ func (r *runner) cuts(ctx context.Context, t *evaluateTask) error {
 	if t.held {
 		measured = r.Held
 	}
-	of := r.learns.Aim(t.target)
+	of := r.learns.ForTarget(t.target)
 	if len(of.Keys) != 2 || measured <= coarseRows {
 		return nil
 	}

@@ -59,9 +59,9 @@ type Group struct {
 type Input struct {
 	Job  *Job
 	Rows int64 // of the query, over all nodes
-	// Over is what an earlier training knows of the rows, where the workers have taken
+	// Cached is what an earlier training knows of the rows, where the workers have taken
 	// over its blocks (Worker.Take); Rows is their number then. nil where they have rows.
-	Over *Encoded
+	Cached *Encoded
 	// Rescan reads the query once more and distributes its rows, for workers that do not
 	// hold them (see Distribution); nil where they do.
 	Rescan func(ctx context.Context) error
@@ -75,10 +75,13 @@ type Input struct {
 	Open func(ctx context.Context, job *Job) (*Group, error)
 	// Hold charges bytes that a search keeps of its trials, or releases them if negative; may
 	// be nil.
-	Hold     func(bytes int64) error
-	Save     Checkpointer // may be nil
-	Progress func(Event)  // may be nil; called by Run's goroutine
-	Now      func() time.Time
+	Hold func(bytes int64) error
+	// Cancelled reports whether a trial was cancelled alone; may be nil. It is asked between
+	// steps, by Run's goroutine.
+	Cancelled func(trial int) bool
+	Save      Checkpointer // may be nil
+	Progress  func(Event)  // may be nil; called by Run's goroutine
+	Now       func() time.Time
 	// SliceElements is the length of the slices of long partials; 0: the default.
 	SliceElements int
 }
@@ -98,11 +101,18 @@ type Result struct {
 	Warnings   []Warning
 	Usage      []Usage // by worker
 	Elapsed    time.Duration
-	Folds      []Fold   // of a cross-validation
-	Trials     []Trial  // of a search, by number
-	Objective  string   // of a search
-	Best       int      // the number of its best trial
-	Encoded    *Encoded // what is known of the rows, for a later training
+	Folds      []Fold      // of a cross-validation
+	Trials     []Trial     // of a search, by number
+	Objective  string      // of a search
+	Best       int         // the number of its best trial
+	Kept       []KeptTrial // the models of its other trials, where they are kept
+	Encoded    *Encoded    // what is known of the rows, for a later training
+}
+
+// KeptTrial is the training of a trial whose model is kept.
+type KeptTrial struct {
+	Number int
+	*Result
 }
 
 type runner struct {
@@ -127,6 +137,7 @@ type runner struct {
 	trial       string                    // its name, of a search
 	most        int                       // iterations to make now, 0 for all
 	follow      func(family.Driver) error // has a new driver begin where another ended; may be nil
+	cancelled   func() bool               // of a trial: it shall end; may be nil
 	head        func(*canon.E)            // writes what a checkpoint begins with, besides the driver's state
 }
 

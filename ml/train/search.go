@@ -30,14 +30,22 @@ type searcher struct {
 	chain  chain
 	long   *runner // a training whose prefixes are trials, as far as it is; nil for none
 	longOf string
-
-	best     *Result // of trials without folds; with the loss of trial bestOf
-	bestOf   int
-	bestLoss float64
+	models []trialModel // of the best trial, or of all that succeeded if all are kept
 
 	// what a checkpoint had: the run that it was in the middle of
 	resumeOf, resumeFold int
 	usages               []Usage // of groups that are closed
+}
+
+// trialModel is a trial's model, and the loss by which it is compared with others.
+type trialModel struct {
+	KeptTrial
+	loss float64
+}
+
+// better reports whether a model is better than another; of equals that of the first trial.
+func (m trialModel) better(than trialModel) bool {
+	return m.loss < than.loss || m.loss == than.loss && m.Number < than.Number
 }
 
 // group is workers with their rows, and blocks of them.
@@ -61,8 +69,8 @@ const mostGroups = 3
 
 // search trains the trials and returns the best one's model.
 func (r *runner) search(ctx context.Context) (*Result, error) {
-	if r.in.Over != nil {
-		r.in.Rows = r.in.Over.query
+	if r.in.Cached != nil {
+		r.in.Rows = r.in.Cached.query
 	}
 	if err := r.mayDivide(); err != nil {
 		return nil, err
@@ -90,7 +98,7 @@ func (r *runner) search(ctx context.Context) (*Result, error) {
 		losses := make([]float64, len(batch))
 		for i, t := range batch {
 			losses[i] = s.trials[t.Number-1].settle(t.Rung, t.Share)
-			s.told(s.trials[t.Number-1])
+			s.report(s.trials[t.Number-1])
 		}
 		s.alg.Tell(losses)
 		last = batch
@@ -99,8 +107,8 @@ func (r *runner) search(ctx context.Context) (*Result, error) {
 	return s.finish(ctx)
 }
 
-// told reports a trial as it is now.
-func (s *searcher) told(t *trial) {
+// report reports a trial as it is now.
+func (s *searcher) report(t *trial) {
 	if s.in.Progress != nil {
 		now := t.Trial
 		s.in.Progress(Event{Trial: &now})
@@ -113,11 +121,7 @@ func (s *searcher) admit(last, batch []search.Trial) {
 		t := s.trials[l.Number-1]
 		if t.State == TrialRunning && !slices.ContainsFunc(batch, func(b search.Trial) bool { return b.Number == l.Number }) {
 			t.State = TrialStopped
-			for i := range t.runs {
-				_ = s.hold(-int64(len(t.runs[i].paused))) // a release does not fail
-				t.runs[i].paused = nil
-			}
-			s.told(t)
+			s.over(t)
 		}
 	}
 	for _, b := range batch {
@@ -137,7 +141,30 @@ func (s *searcher) admit(last, batch []search.Trial) {
 			t.fail(pgerr.New(pgerr.Code(t.Code), "%s", t.Error))
 		} else if t.job, err = s.spec.job(b.Point); err != nil {
 			t.fail(err)
-			s.told(t)
+		}
+		s.report(t)
+	}
+}
+
+// over reports a trial that is not trained any more, and drops the checkpoints from which
+// it would have gone on.
+func (s *searcher) over(t *trial) {
+	for i := range t.runs {
+		_ = s.hold(-int64(len(t.runs[i].paused))) // a release does not fail
+		t.runs[i].paused = nil
+	}
+	s.report(t)
+}
+
+// cancelled reports whether a trial was cancelled alone.
+func (s *searcher) cancelled(number int) bool { return s.in.Cancelled != nil && s.in.Cancelled(number) }
+
+// cancel ends the trials that were cancelled while they waited.
+func (s *searcher) cancel() {
+	for _, t := range s.trials {
+		if t.State == TrialRunning && s.cancelled(t.Number) {
+			t.fail(errTrialCancelled)
+			s.over(t)
 		}
 	}
 }
@@ -158,6 +185,7 @@ func (s *searcher) run(ctx context.Context, batch []search.Trial) error {
 	for _, key := range keys {
 		for _, fold := range s.foldsFrom(key) {
 			for _, b := range s.steps(by[key]) {
+				s.cancel()
 				t := s.trials[b.Number-1]
 				if t.err != nil || t.runs[fold].rungs > b.Rung {
 					continue
@@ -176,12 +204,13 @@ func (s *searcher) run(ctx context.Context, batch []search.Trial) error {
 					return read.error
 				case err == nil:
 					t.settle(b.Rung, b.Share)
+					s.report(t)
 				case ofTrial(err):
 					t.fail(err)
+					s.over(t)
 				default:
 					return err
 				}
-				s.told(t)
 				if err := s.saveHead(ctx, b.Number, s.head(0, 0)); err != nil {
 					return err
 				}
@@ -215,13 +244,13 @@ func (s *searcher) encoded(ctx context.Context, job *Job, key string, fold int) 
 	in := s.in
 	in.Rows, in.Rescan, in.Resume = g.Rows, g.Rescan, nil
 	if !g.base {
-		in.Over = nil
+		in.Cached = nil
 	}
 	r := &runner{in: in, red: g.Reducer, job: job, start: s.start}
 	if folds > 0 {
 		r.fold, r.folds = fold+1, folds+1
 	}
-	if in.Over == nil && g.draws == nil {
+	if in.Cached == nil && g.draws == nil {
 		if g.draws, err = r.drawAll(ctx); err != nil {
 			return nil, err
 		}
@@ -305,8 +334,9 @@ func (s *searcher) ofRows(ctx context.Context, g *group, job *Job, name string) 
 
 // begun returns a runner that has begun a trial, or one that has come to a prefix of it.
 func (s *searcher) begun(ctx context.Context, g *group, t *trial, fold int, b step, path string) (*runner, error) {
+	stop := func() bool { return s.cancelled(b.Number) }
 	if b.longest != nil && s.long != nil && s.longOf == path {
-		s.long.head = s.head(b.Number, fold)
+		s.long.head, s.long.cancelled = s.head(b.Number, fold), stop
 		return s.long, nil
 	}
 	s.long = nil
@@ -318,7 +348,7 @@ func (s *searcher) begun(ctx context.Context, g *group, t *trial, fold int, b st
 	if err != nil {
 		return nil, err
 	}
-	r.head = s.head(b.Number, fold)
+	r.head, r.cancelled = s.head(b.Number, fold), stop
 	r.in.Resume = s.resumed(b.Number, fold)
 	if b.longest == nil && path != "" && s.chain.of != path { // what its followers need is not in a checkpoint of the first
 		r.in.Resume = nil
@@ -349,7 +379,9 @@ func (s *searcher) train(ctx context.Context, g *group, t *trial, fold int, b st
 		r.most = max(1, iterations(t.job.MaxIterations(), b.Share))
 	}
 	if err := r.iterate(ctx); err != nil {
-		s.long = nil
+		if !errors.Is(err, errTrialCancelled) { // of which longer ones go on
+			s.long = nil
+		}
 		return err
 	}
 	if err := s.leaves(r.driver, path); err != nil {
@@ -365,7 +397,7 @@ func (s *searcher) train(ctx context.Context, g *group, t *trial, fold int, b st
 		}
 	}
 	if s.aim == nil {
-		s.aim = defaultAim(t.job, len(r.learns.Aim(0).Keys), metrics, s.spec.config.Algorithm == search.Halving)
+		s.aim = defaultAim(t.job, len(r.learns.ForTarget(0).Keys), metrics, s.spec.config.Algorithm == search.Halving)
 	}
 	value, loss := s.aim.of(metrics, st)
 	if value != value {
@@ -384,20 +416,29 @@ func (s *searcher) train(ctx context.Context, g *group, t *trial, fold int, b st
 		run.paused = e.B
 		return s.hold(int64(len(e.B)))
 	}
-	if s.job.Folds() == 0 && (s.best == nil || loss < s.bestLoss || loss == s.bestLoss && b.Number < s.bestOf) {
-		held := p.Bytes()
-		if s.best != nil {
-			held -= s.best.Model.Predictor.Bytes()
-		}
-		if err := s.hold(held); err != nil {
-			return err
-		}
-		s.best, s.bestOf, s.bestLoss = r.result(p, metrics), b.Number, loss
-		if prefix && s.best.Stopped == "" {
-			s.best.Stopped, s.best.Converged = b.prefixed(t.job), true
-		}
+	if s.job.Folds() > 0 {
+		return nil
 	}
-	return nil
+	res := r.result(p, metrics)
+	if prefix && res.Stopped == "" {
+		res.Stopped, res.Converged = b.prefixed(t.job), true
+	}
+	return s.keep(b.Number, loss, res)
+}
+
+// keep keeps a trial's model, in the place of a worse one unless all are kept.
+func (s *searcher) keep(number int, loss float64, res *Result) error {
+	m := trialModel{KeptTrial{number, res}, loss}
+	if s.spec.keep || len(s.models) == 0 {
+		s.models = append(s.models, m)
+		return s.hold(res.Model.Predictor.Bytes())
+	}
+	old := s.models[0]
+	if !m.better(old) {
+		return nil
+	}
+	s.models[0] = m
+	return s.hold(res.Model.Predictor.Bytes() - old.Model.Predictor.Bytes())
 }
 
 // hold charges what is kept of trials.
@@ -425,14 +466,26 @@ func (s *searcher) finish(ctx context.Context) (*Result, error) {
 			return nil, err
 		}
 	}
-	if s.best == nil {
+	if len(s.models) == 0 {
 		return nil, s.errAllFailed()
 	}
-	res := s.best
+	slices.SortFunc(s.models, func(a, b trialModel) int { return cmp.Compare(a.Number, b.Number) })
+	best := s.models[0]
+	for _, m := range s.models[1:] {
+		if m.better(best) {
+			best = m
+		}
+	}
+	res := best.Result
 	for _, t := range s.trials {
 		res.Trials = append(res.Trials, t.Trial)
 	}
-	res.Best, res.Objective, res.Encoded = s.bestOf, s.aim.name, nil
+	for _, m := range s.models {
+		if m.Number != best.Number {
+			res.Kept = append(res.Kept, m.KeptTrial)
+		}
+	}
+	res.Best, res.Objective, res.Encoded = best.Number, s.aim.name, nil
 	for _, g := range s.groups {
 		u, err := (&runner{red: g.Reducer}).usage(ctx)
 		if err != nil {
@@ -446,34 +499,52 @@ func (s *searcher) finish(ctx context.Context) (*Result, error) {
 	return res, nil
 }
 
-// last trains the best trial's settings on all rows.
+// last trains the best trial's settings on all rows; those of all that succeeded if all are kept.
 func (s *searcher) last(ctx context.Context) error {
-	var best *trial
-	var least float64
+	var list []trialModel
 	for _, t := range s.trials {
-		if t.State != TrialSucceeded {
+		if t.State == TrialSucceeded {
+			list = append(list, trialModel{KeptTrial{Number: t.Number}, t.settle(t.Rung, 1)})
+		}
+	}
+	slices.SortFunc(list, func(a, b trialModel) int {
+		if a.better(b) {
+			return -1
+		}
+		return 1
+	})
+	if !s.spec.keep {
+		list = list[:min(1, len(list))]
+	}
+	for _, m := range list {
+		if slices.ContainsFunc(s.models, func(k trialModel) bool { return k.Number == m.Number }) {
 			continue
 		}
-		if loss := t.settle(t.Rung, 1); best == nil || loss < least {
-			best, least = t, loss
+		if err := s.whole(ctx, s.trials[m.Number-1], m.loss); err != nil {
+			return err
+		}
+		if err := s.saveHead(ctx, m.Number, s.head(0, 0)); err != nil {
+			return err
 		}
 	}
-	if best == nil {
-		return nil
-	}
+	return nil
+}
+
+// whole trains a trial's settings on all rows.
+func (s *searcher) whole(ctx context.Context, t *trial, loss float64) error {
 	folds := s.job.Folds()
-	g, err := s.encoded(ctx, best.job, string(best.job.Encoding()), folds)
+	g, err := s.encoded(ctx, t.job, string(t.job.Encoding()), folds)
 	if read, ok := err.(readError); ok {
 		err = read.error
 	}
 	if err != nil {
 		return err
 	}
-	r, err := s.ofRows(ctx, g, best.job, "")
+	r, err := s.ofRows(ctx, g, t.job, "")
 	if err != nil {
 		return err
 	}
-	r.head, r.in.Resume = s.head(best.Number, folds), s.resumed(best.Number, folds)
+	r.head, r.in.Resume = s.head(t.Number, folds), s.resumed(t.Number, folds)
 	if err := r.begin(); err != nil {
 		return err
 	}
@@ -484,16 +555,16 @@ func (s *searcher) last(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.best, s.bestOf = r.result(p, best.Metrics), best.Number
-	return nil
+	return s.keep(t.Number, loss, r.result(p, t.Metrics))
 }
 
-// errAllFailed returns the error of a search without a model: the first trial's.
+// errAllFailed returns the error of a search without a model: that of the first trial that failed,
+// or else was cancelled.
 func (s *searcher) errAllFailed() error {
-	for _, t := range s.trials {
-		if t.err != nil {
-			e := *pgerr.From(t.err)
-			return e.WithDetail("No trial of %d has a model; this is the error of trial %d.", len(s.trials), t.Number)
+	for _, state := range []TrialState{TrialFailed, TrialCancelled} {
+		if i := slices.IndexFunc(s.trials, func(t *trial) bool { return t.State == state }); i >= 0 {
+			e := *pgerr.From(s.trials[i].err)
+			return e.WithDetail("No trial of %d has a model; this is the error of trial %d.", len(s.trials), i+1)
 		}
 	}
 	return pgerr.Internal("a search ended without a model")
@@ -514,11 +585,11 @@ func (s *searcher) head(number, fold int) func(*canon.E) {
 		e.Str(s.chain.of)
 		e.Bytes(s.chain.state)
 		encodeTrials(e, s.trials)
-		e.Bool(s.best != nil)
-		if s.best != nil {
-			e.Int(s.bestOf)
-			e.F64(s.bestLoss)
-			encodeResult(e, s.best)
+		e.U32(uint32(len(s.models)))
+		for _, m := range s.models {
+			e.Int(m.Number)
+			e.F64(m.loss)
+			encodeResult(e, m.Result)
 		}
 	}
 }
@@ -532,9 +603,14 @@ func (s *searcher) restore() error {
 	name := d.Str()
 	s.chain = chain{d.Str(), d.Bytes()}
 	s.trials = decodeTrials(d)
-	if d.Bool() {
-		s.bestOf, s.bestLoss = d.Int(), d.F64()
-		s.best = decodeResult(d)
+	kept := int64(len(s.chain.state))
+	for range d.Count(24) {
+		m := trialModel{KeptTrial{Number: d.Int()}, d.F64()}
+		if m.Result = decodeResult(d); m.Result == nil {
+			break
+		}
+		kept += m.Model.Predictor.Bytes()
+		s.models = append(s.models, m)
 	}
 	s.in.Resume = d.Take(d.Left())
 	err := d.Done("a training checkpoint")
@@ -556,10 +632,6 @@ func (s *searcher) restore() error {
 	}
 	if len(s.in.Resume) == 0 || s.resumeOf == 0 {
 		s.in.Resume = nil
-	}
-	kept := int64(len(s.chain.state))
-	if s.best != nil {
-		kept = s.best.Model.Predictor.Bytes()
 	}
 	for _, t := range s.trials {
 		for _, r := range t.runs {

@@ -41,12 +41,8 @@ func (s *searcher) steps(list []search.Trial) []step {
 				x.path, x.strength = string(e.B), strength
 			}
 		}
-		if f, ok := j.Family.(family.Prefixes); ok && b.Share == 1 && b.Rung == 0 {
-			if name := f.PrefixOption(j.Options); name != "" {
-				var e canon.E
-				j.Options.Without([]string{name}).Encode(&e)
-				x.path, x.strength, x.longest = string(e.B), -float64(j.MaxIterations()), j
-			}
+		if of := prefixOf(j, b); of != "" {
+			x.path, x.strength, x.longest = of, -float64(j.MaxIterations()), j
 		}
 		if _, ok := first[x.path]; !ok {
 			first[x.path] = b.Number
@@ -74,6 +70,21 @@ func (s *searcher) steps(list []search.Trial) []step {
 		return cmp.Or(cmp.Compare(at(a), at(b)), cmp.Compare(b.strength, a.strength))
 	})
 	return out
+}
+
+// prefixOf names the training of which a trial is a prefix; "" where it is none.
+func prefixOf(j *Job, t search.Trial) string {
+	f, ok := j.Family.(family.Prefixes)
+	if !ok || t.Share < 1 || t.Rung > 0 {
+		return ""
+	}
+	name := f.PrefixOption(j.Options)
+	if name == "" {
+		return ""
+	}
+	var e canon.E
+	j.Options.Without([]string{name}).Encode(&e)
+	return string(e.B)
 }
 
 // prefixed is why a training that is a prefix ended: its iterations are made.

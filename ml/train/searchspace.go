@@ -7,10 +7,12 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/tributarydb/tributary/ml/canon"
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/feature"
 	"github.com/tributarydb/tributary/ml/record"
 	"github.com/tributarydb/tributary/ml/search"
+	"github.com/tributarydb/tributary/sql/codec"
 	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
@@ -23,14 +25,69 @@ type Search struct {
 	args   []family.Arg // of the statement; those of dims are *family.Dimension
 	dims   []int        // args, by dimension
 	aim    *aim         // nil: decided by the first trial
+	keep   bool         // the models of all trials
 	make   func(args []family.Arg) (*Job, error)
+	of     searched // what it is made of
+}
+
+// searched is a statement that searches, as it is sent to those who search for groups of rows.
+type searched struct {
+	Algorithm  string
+	Predict    []string
+	Args       []searchedArg
+	Transforms []feature.Transform
+	Columns    []record.Column
+}
+
+// searchedArg is an option's value, or what a trial has one of.
+type searchedArg struct {
+	Name  string
+	Value types.Datum
+	Dim   *family.Dimension
+}
+
+// EncodeWhole is Encode with the search, of a job that has one.
+func (j *Job) EncodeWhole() []byte {
+	var e canon.E
+	e.Bytes(j.Encode())
+	if j.search != nil {
+		e.Bytes(codec.Marshal(j.search.of))
+	}
+	return e.B
+}
+
+// DecodeWhole reads what EncodeWhole wrote.
+func DecodeWhole(b []byte) (*Job, error) {
+	d := canon.Read(b)
+	job, search := d.Bytes(), []byte(nil)
+	if d.Left() > 0 {
+		search = d.Bytes()
+	}
+	if err := d.Done("a training job"); err != nil || search == nil {
+		if err != nil {
+			return nil, err
+		}
+		return DecodeJob(job)
+	}
+	of, err := codec.Unmarshal[searched](search)
+	if err != nil {
+		return nil, err
+	}
+	args := make([]family.Arg, len(of.Args))
+	for i, a := range of.Args {
+		args[i] = family.Arg{Name: a.Name, Value: a.Value}
+		if a.Dim != nil {
+			args[i].Value = a.Dim
+		}
+	}
+	return newSearch(of.Algorithm, of.Predict, args, of.Transforms, of.Columns)
 }
 
 // NamedText is a name with a text value.
 type NamedText struct{ Name, Value string }
 
-// searched reports whether an option is one to search.
-func searched(a family.Arg) bool {
+// isSearched reports whether an option is one to search.
+func isSearched(a family.Arg) bool {
 	_, ok := a.Value.(*family.Dimension)
 	return ok
 }
@@ -38,8 +95,8 @@ func searched(a family.Arg) bool {
 // newSearch makes the job of a statement that searches: the first trial's that can be
 // made, which all nodes begin with.
 func newSearch(algorithm string, predict []string, args []family.Arg, transforms []feature.Transform, cols []record.Column) (*Job, error) {
-	s := &Search{args: args, make: func(args []family.Arg) (*Job, error) { return newJob(algorithm, predict, args, transforms, cols) }}
-	f, _, err := findFamily(algorithm, slices.DeleteFunc(slices.Clone(args), searched))
+	s := &Search{args: args, of: searched{algorithm, predict, nil, transforms, cols}, make: func(args []family.Arg) (*Job, error) { return newJob(algorithm, predict, args, transforms, cols) }}
+	f, _, err := findFamily(algorithm, slices.DeleteFunc(slices.Clone(args), isSearched))
 	if err != nil {
 		return nil, err
 	}
@@ -50,8 +107,10 @@ func newSearch(algorithm string, predict []string, args []family.Arg, transforms
 	for i, a := range args {
 		d, ok := a.Value.(*family.Dimension)
 		if !ok {
+			s.of.Args = append(s.of.Args, searchedArg{Name: a.Name, Value: a.Value})
 			continue
 		}
+		s.of.Args = append(s.of.Args, searchedArg{Name: a.Name, Dim: d})
 		o := family.Find(like.options(), a.Name)
 		if o == nil || !o.Searched() {
 			_, err := family.Read(args[i:i+1], like.options()) // says so
@@ -70,7 +129,7 @@ func newSearch(algorithm string, predict []string, args []family.Arg, transforms
 		}
 		s.config.Space, s.dims = append(s.config.Space, dim), append(s.dims, i)
 	}
-	o, err := family.Read(slices.DeleteFunc(slices.Clone(args), searched), like.options())
+	o, err := family.Read(slices.DeleteFunc(slices.Clone(args), isSearched), like.options())
 	if err != nil {
 		return nil, err
 	}
@@ -86,15 +145,17 @@ func (s *Search) begin(o *family.Values) (*Job, error) {
 	c := &s.config
 	*c = search.Config{Space: c.Space, Algorithm: o.Text("hparam_tuning_algorithm", search.Random), Trials: o.Int("num_trials", min(10*len(s.dims), 100)),
 		Parallel: o.Int("max_parallel_trials", 1), Seed: uint64(o.Float("seed", 0)), Iterations: 1}
+	s.keep = o.Bool("keep_trials", false)
 	switch {
-	case o.Bool("keep_trials", false):
-		return nil, pgerr.Unsupported("keep_trials is not supported").At(o.Pos("keep_trials")).WithHint("Train the settings that ml.trials shows once more.")
 	case o.Bool(family.WarmStart.Names[0], false):
 		return nil, bad("warm_start", "a search does not go on from a model")
 	case c.Algorithm == search.Grid:
 		if err := s.gridFits(o, bad); err != nil {
 			return nil, err
 		}
+	}
+	if n := math.Min(float64(c.Trials), c.Space.Size()); s.keep && n > family.MaxKept {
+		return nil, bad("keep_trials", "at most %d trials are kept, and the search has %v", family.MaxKept, n).WithHint("Lower num_trials.")
 	}
 	job, err := s.first()
 	if err != nil {
@@ -232,12 +293,16 @@ func (j *Job) Outlook() *Outlook {
 		return nil
 	}
 	out := &Outlook{Algorithm: s.config.Algorithm, Objective: "by the target"}
+	if measuredTarget(j.Plan) == family.NoTarget {
+		out.Objective = "by what the family measures"
+	}
 	if s.aim != nil {
 		out.Objective = s.aim.name
 	} else if measuredTarget(j.Plan) == family.NumberTarget {
 		out.Objective = defaultAim(j, 0, nil, false).name
 	}
 	last := map[string]int{} // the batch that wanted an encoding last
+	longest := map[string]int{}
 	known, folds, batches := true, max(j.Folds(), 1), 0
 	alg := search.New(s.config)
 	for batch := alg.Next(); len(batch) > 0; batch = alg.Next() {
@@ -261,7 +326,12 @@ func (j *Job) Outlook() *Outlook {
 			last[key] = batches
 			n := k.MaxIterations()
 			known = known && n > 0
-			out.Iterations += folds * (iterations(n, t.Share) - iterations(n, t.Begun()))
+			begun := iterations(n, t.Begun())
+			if of := prefixOf(k, t); of != "" { // those before are on its way
+				begun = min(n, longest[of])
+				longest[of] = max(n, begun)
+			}
+			out.Iterations += folds * (iterations(n, t.Share) - begun)
 		}
 		alg.Tell(make([]float64, len(batch)))
 	}

@@ -79,9 +79,9 @@ func ReadSplit(args []family.Arg, cols []record.Column) (*Split, error) {
 	return &Split{Column: cols[at].Name, Seq: method == "seq", Fraction: o.Float("data_split_eval_fraction", 0.2)}, nil
 }
 
-// Told returns the options for the query in which the column has the decision of
-// Seq.
-func (s *Split) Told(args []family.Arg) (out []family.Arg) {
+// Decided returns the options for a query whose column itself says which rows are held out, instead of
+// their order (Seq).
+func (s *Split) Decided(args []family.Arg) (out []family.Arg) {
 	for _, a := range args {
 		d := family.Find(family.Common, a.Name)
 		if d == nil || d.Names[0] != "data_split_method" && d.Names[0] != "data_split_eval_fraction" {

@@ -65,7 +65,7 @@ func (h *stepPass) add(ctx context.Context, r family.Rows) error {
 	defer release()
 	if a, ok := h.step.Body.(family.TargetStep); ok {
 		var free func()
-		if b, free, err = h.by.aim(b, a.Target(), h.w.blocks); err != nil {
+		if b, free, err = h.by.forTarget(b, a.Target(), h.w.blocks); err != nil {
 			return err
 		}
 		defer free()

@@ -2,8 +2,8 @@ package train
 
 import "github.com/tributarydb/tributary/ml/block"
 
-// aimed returns a block whose labels are the values of a target.
-func aimed(b *block.Block, target int) *block.Block {
+// forTarget returns a block whose labels are the values of a target.
+func forTarget(b *block.Block, target int) *block.Block {
 	if target <= 0 || target > len(b.More) {
 		return b
 	}

@@ -2,11 +2,13 @@ package train
 
 import (
 	"context"
+	"errors"
 	"math"
 
 	"github.com/tributarydb/tributary/ml/canon"
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/model"
+	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
@@ -19,7 +21,11 @@ const (
 	TrialSucceeded TrialState = "succeeded"
 	TrialStopped   TrialState = "stopped" // others of its rung were better
 	TrialFailed    TrialState = "failed"
+	TrialCancelled TrialState = "cancelled"
 )
+
+// errTrialCancelled ends a trial that was cancelled alone (Input.Cancelled).
+var errTrialCancelled = pgerr.New(pgerr.QueryCanceled, "the trial was cancelled")
 
 // Trial is a trial of a search, as users see it.
 type Trial struct {
@@ -34,6 +40,19 @@ type Trial struct {
 	Seconds    float64
 	Code       string // of the error
 	Error      string
+}
+
+// Record is the trial as the catalog has it.
+func (t Trial) Record() catalog.ModelTrial {
+	out := catalog.ModelTrial{Number: t.Number, State: string(t.State), Objective: t.Objective, Folds: t.Folds,
+		Rung: t.Rung, Iterations: t.Iterations, Seconds: t.Seconds, ErrorCode: t.Code, Error: t.Error}
+	for _, m := range t.Metrics {
+		out.Metrics = append(out.Metrics, catalog.NamedValue(m))
+	}
+	for _, a := range t.Args {
+		out.Args = append(out.Args, catalog.NamedText(a))
+	}
+	return out
 }
 
 // trial is a trial as it is run.
@@ -58,12 +77,17 @@ type trialRun struct {
 func (t *trial) fail(err error) {
 	e := pgerr.From(err)
 	t.err, t.State, t.Code, t.Error = err, TrialFailed, string(e.Code), e.Message
+	if e.Code == pgerr.QueryCanceled {
+		t.State = TrialCancelled
+	}
 	t.Objective = math.NaN()
 }
 
 // ofTrial reports whether an error is of a trial's settings, so that others may succeed.
 func ofTrial(err error) bool {
 	switch code := pgerr.CodeOf(err); {
+	case errors.Is(err, errTrialCancelled):
+		return true
 	case len(code) != 5:
 		return false
 	case code[:2] == "22", code[:2] == "0A":
@@ -134,7 +158,7 @@ func decodeTrials(d *canon.D) (out []*trial) {
 	return out
 }
 
-// encodeResult writes the best trial's model and what is told of it.
+// encodeResult writes a trial's model and what is told of it.
 func encodeResult(e *canon.E, res *Result) {
 	e.Bytes(res.Model.Encode())
 	e.I64(res.Rows)

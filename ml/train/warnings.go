@@ -30,7 +30,7 @@ func (r *runner) warnings(st *feature.Stats, p family.Predictor) (out []Warning)
 		out = append(out, Warning{fmt.Sprintf(format, args...), hint})
 	}
 	for k, name := range r.job.Targets() {
-		if t := r.learns.Aim(k); feature.IsNumber(t.Label.Type) && len(t.Keys) > manyClasses {
+		if t := r.learns.ForTarget(k); t.Label.Type.IsNumber() && len(t.Keys) > manyClasses {
 			say("Predict it with a regression, or group its values.", "the target %q is a number with %d values, each of which is a class of its own", name, len(t.Keys))
 		}
 	}
@@ -106,9 +106,7 @@ func identifies(c *feature.Col, st *feature.ColStats, rows int64) bool {
 	if len(st.Cats) > 0 {
 		return float64(len(st.Cats)) > 0.95*float64(rows)
 	}
-	switch c.Type.OID {
-	case types.Int4OID, types.Int8OID, types.NumericOID:
-	default:
+	if !c.Type.IsNumber() || c.Type.IsFloat() || c.Type.Form() == types.FormInt16 {
 		return false
 	}
 	if st.Number == nil || st.Number.N < rows {

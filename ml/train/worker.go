@@ -203,7 +203,7 @@ func (w *Worker) predictor(d *canon.D, target int) (family.Predictor, error) {
 		return nil, pgerr.Internal("a training task to measure came before one to encode")
 	}
 	f, _ := w.job.learns(w.fitted)
-	return family.Each(w.job.Family).Decode(f.Aim(target), d)
+	return family.Each(w.job.Family).Decode(f.ForTarget(target), d)
 }
 
 // Home returns the node for the job's driver, where that runs along with this worker.

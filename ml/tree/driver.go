@@ -52,8 +52,10 @@ type driver struct {
 	best     float64 // loss of the held out rows
 	bestAt   int     // rounds
 	bestLoss float64 // of the rows to train on, then
-	finished bool    // no more trees
-	drop     bool    // the scores include trees that the model does not have
+	// Of ranked rows: the mean average precision, now and then.
+	precision, bestPrecision float64
+	finished                 bool // no more trees
+	drop                     bool // the scores include trees that the model does not have
 
 	from    *model // that the training goes on from, until it has begun
 	before  int    // trees of that
@@ -194,7 +196,7 @@ func (d *driver) Tell(m family.Message) error {
 			switch {
 			case d.p.square:
 				d.bound = d.residual
-			case d.p.open:
+			case d.p.follows():
 				d.bound = beyond(d.residual, 0)
 			}
 		}
@@ -280,6 +282,8 @@ func (d *driver) labelled(l *labels) error {
 	d.base = make([]float64, d.p.outputs)
 	share := func(k int) float64 { return max(float64(l.Weight[k]), 0.5) / float64(total) }
 	switch {
+	case d.p.rank != nil:
+		d.bound, d.spread = d.p.rank.bound(), 0.5
 	case d.p.open:
 		high := d.bound
 		d.base[0] = d.p.logMean(d.g, l, total)
@@ -348,10 +352,16 @@ func (d *driver) scored(g *grown) {
 		return
 	}
 	d.state.TrainLoss, d.state.ValidationLoss = loss(0), loss(1)
+	if set := 0; d.p.rank != nil {
+		if d.p.held {
+			set = 1
+		}
+		d.precision = precise(g.Precision[set], g.Weight[set])
+	}
 	rounds := len(d.trees) / d.p.outputs
 	d.state.Iteration = rounds
 	if v := d.state.ValidationLoss; v < d.best {
-		d.best, d.bestAt, d.bestLoss = v, rounds, d.state.TrainLoss
+		d.best, d.bestAt, d.bestLoss, d.bestPrecision = v, rounds, d.state.TrainLoss, d.precision
 	}
 	d.residual = g.Residual
 	if d.p.patience > 0 && d.p.held && !d.finished && rounds-d.bestAt >= d.p.patience {
@@ -369,7 +379,7 @@ func (d *driver) scored(g *grown) {
 func (d *driver) end() {
 	d.phase, d.state.Done = 0, true
 	if d.drop {
-		d.state.TrainLoss, d.state.ValidationLoss = d.bestLoss, d.best
+		d.state.TrainLoss, d.state.ValidationLoss, d.precision = d.bestLoss, d.best, d.bestPrecision
 	}
 	if d.state.Stopped == "" { // n_estimators are grown, unless early stopping keeps fewer
 		d.state.Stopped, d.state.Converged = "n_estimators", d.p.patience == 0
@@ -482,7 +492,7 @@ func (d *driver) endRound(values func(t *grower) func(i int32) []float64) error 
 	case d.p.forest:
 	case d.p.square:
 		d.bound = d.residual + greatest
-	case d.p.open:
+	case d.p.follows():
 		if d.bound = beyond(d.residual, greatest); !(d.bound < tooLarge) {
 			return errDiverged()
 		}
@@ -521,7 +531,11 @@ func (p *problem) perRound() int {
 }
 
 // State implements family.Driver.
-func (d *driver) State() family.State { return d.state }
+func (d *driver) State() family.State {
+	s := d.state
+	s.Metrics = d.measured()
+	return s
+}
 
 // Predictor implements family.Driver.
 func (d *driver) Predictor() (family.Predictor, error) {

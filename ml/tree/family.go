@@ -63,6 +63,12 @@ func (k *kind) Plan(r *family.Request) (*family.Plan, error) {
 		return nil, err
 	}
 	p.Outputs = append(p.Outputs, more...)
+	if r.Options.Text(objectiveOption, "") == lambdarank {
+		p.Task = family.Ranking
+		if p.Windows, err = r.Queries(); err != nil {
+			return nil, err
+		}
+	}
 	return p, family.PlanOffset(r, p)
 }
 

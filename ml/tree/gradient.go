@@ -117,12 +117,8 @@ func (p *pass) round(k *rows, b *block.Block) error {
 	case r.Stale:
 		k.scores = nil
 		return nil
-	case k.held:
-		p.losses(k, b, r, out)
-		return nil
-	case r.Trees == 0 && !pr.forest:
-		p.losses(k, b, r, out)
-		return nil
+	case k.held, r.Trees == 0 && !pr.forest:
+		return p.losses(k, b, r, out)
 	}
 	if err := p.gradients(k, b, r, out); err != nil {
 		return err
@@ -134,7 +130,10 @@ func (p *pass) round(k *rows, b *block.Block) error {
 }
 
 // losses adds the losses of a block's rows.
-func (p *pass) losses(k *rows, b *block.Block, r *round, out *grown) {
+func (p *pass) losses(k *rows, b *block.Block, r *round, out *grown) error {
+	if p.w.p.rank != nil {
+		return p.rank(k, b, r, out, false)
+	}
 	p.grad = p.adder.scratch.gradients(p.w.p)
 	set := 0
 	if k.held {
@@ -153,6 +152,7 @@ func (p *pass) losses(k *rows, b *block.Block, r *round, out *grown) {
 	}
 	out.Loss[set].plus(ls.sum)
 	out.Weight[set] += ls.weight
+	return nil
 }
 
 // gradients writes the gradients of a block's rows for the trees that begin, and
@@ -163,6 +163,11 @@ func (p *pass) gradients(k *rows, b *block.Block, r *round, out *grown) error {
 		return err
 	}
 	p.grad = p.adder.scratch.gradients(pr)
+	if pr.rank != nil {
+		if err := p.rank(k, b, r, out, true); err != nil {
+			return err
+		}
+	}
 	ls := lossSum{scale: 1 / pr.unit(r.Spread)}
 	residual := 0.0
 	plain := !pr.sampled() && w.g.unit == 1 && !pr.pairs(w.g)
@@ -176,7 +181,11 @@ func (p *pass) gradients(k *rows, b *block.Block, r *round, out *grown) error {
 	for from := 0; from < k.n; from += p.grad.rows {
 		to, step := min(from+p.grad.rows, k.n), 0
 		var losses []float64
-		if !pr.forest {
+		switch {
+		case pr.rank != nil: // whose losses are of queries
+			copy(p.grad.z, k.lambda[from:to])
+			copy(p.grad.h, k.lambda[k.n+from:k.n+to])
+		case !pr.forest:
 			losses, step = p.grad.run(k.scores, k.n, from, b.Y[from:])
 		}
 		for at := from; at < to; at += f64.Lanes {

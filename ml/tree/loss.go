@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/tributarydb/tributary/exec/kernel/f64"
+	"github.com/tributarydb/tributary/exec/metric"
 	"github.com/tributarydb/tributary/ml/canon"
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/objective"
@@ -16,9 +17,10 @@ import (
 // says how large these are, and what else becomes of them.
 type loss struct {
 	objective.Objective
-	square bool // gradients are residuals; twice the loss is reported, as by other families
-	flat   bool // curvatures are 1 a row
-	open   bool // neither gradients nor curvatures have a bound that the targets give
+	square bool     // gradients are residuals; twice the loss is reported, as by other families
+	flat   bool     // curvatures are 1 a row
+	open   bool     // gradients and curvatures are not of the size that the targets give
+	rank   *ranking // of rows that are ranked; nil for others
 	power  float64
 	meaning
 	// By output: the leaves' values are these quantiles of their rows' residuals, as LightGBM
@@ -36,10 +38,10 @@ const (
 // lossOptions are the options of boosting that choose the loss.
 var lossOptions = []*family.Option{
 	{Names: []string{objectiveOption, "loss"}, Type: "text", Default: "`squared_error` for numbers, `log_loss` for classes",
-		Doc: "The loss. Of numbers `squared_error`; `absolute_error`; `huber`; `quantile`; with the link log `poisson` for counts, `gamma` for amounts, `tweedie` for amounts of which many are 0. Names of XGBoost, LightGBM and scikit-learn do too.",
+		Doc: "The loss. Of numbers `squared_error`; `absolute_error`; `huber`; `quantile`; with the link log `poisson` for counts, `gamma` for amounts, `tweedie` for amounts of which many are 0. Of degrees of relevance, 0 and up, `lambdarank` with `query_id`. Names of XGBoost, LightGBM and scikit-learn do too.",
 		Read: family.Word("squared_error|reg:squarederror|reg:linear|regression|regression_l2|l2|mean_squared_error|mse|least_squares|ls",
 			"absolute_error|reg:absoluteerror|regression_l1|l1|mean_absolute_error|mae|lad|least_absolute_deviation",
-			"huber", "quantile|reg:quantileerror", "poisson|count:poisson", "gamma|reg:gamma", "tweedie|reg:tweedie",
+			"huber", "quantile|reg:quantileerror", "poisson|count:poisson", "gamma|reg:gamma", "tweedie|reg:tweedie", lambdarank+"|rank:ndcg",
 			"log_loss|binary:logistic|binary|logistic|cross_entropy|binary_crossentropy|categorical_crossentropy|multi:softprob|multi:softmax|multiclass|softmax|deviance")},
 	{Names: []string{alphaOption, "quantile", "quantiles"}, Type: "number or list", Default: "0.5",
 		Doc: "Which quantiles `objective = 'quantile'` learns, ascending. A prediction is that next to the median, and `ml.predict` has a column for each of several.", Read: readQuantiles},
@@ -100,6 +102,9 @@ func newLoss(o *family.Values, classes int) loss {
 		return logLoss(1)
 	case "gamma":
 		return logLoss(2)
+	case lambdarank:
+		r := newRanking(o)
+		return loss{Objective: r, open: true, rank: r}
 	case "tweedie":
 		return logLoss(o.Float(powerOption, 1.5))
 	}
@@ -139,6 +144,10 @@ func planLoss(r *family.Request) (task family.Task, more []family.Output, err er
 		family.Unfit{Option: alphaOption, Why: "It is for objective quantile.", If: word != "quantile"},
 		family.Unfit{Option: deltaOption, Why: "It is for objective huber.", If: word != "huber"},
 		family.Unfit{Option: powerOption, Why: "It is for objective tweedie.", If: word != "tweedie"},
+		family.Unfit{Option: family.QueryID.Names[0], Why: "It is for objective lambdarank.", If: word != lambdarank},
+		family.Unfit{Option: truncationOption, Why: "It is for objective lambdarank.", If: word != lambdarank},
+		family.Unfit{Option: normOption, Why: "It is for objective lambdarank.", If: word != lambdarank},
+		family.Unfit{Option: placesOption, Why: "It is for objective lambdarank.", If: word != lambdarank},
 		family.Unfit{Option: monotoneOption, Why: "Leaves of objective " + word + " are quantiles of their rows, which a split does not bound.", If: word == "quantile" || word == "absolute_error"},
 		family.Unfit{Option: "l1", Why: "Leaves of objective " + word + " are quantiles of their rows, which no penalty shrinks.", If: word == "quantile" || word == "absolute_error"},
 	)
@@ -151,6 +160,10 @@ func planLoss(r *family.Request) (task family.Task, more []family.Output, err er
 	if r.Task != "" && r.Task != task {
 		return "", nil, pgerr.New(pgerr.InvalidParameterValue, "option %q does not fit here", objectiveOption).At(o.Pos(objectiveOption)).
 			WithDetail("Objective %s is for %s, and the name of the algorithm asks for %s.", word, task, r.Task)
+	}
+	if word == lambdarank && r.Target != nil && !r.Target.Type.IsNumber() {
+		return "", nil, pgerr.New(pgerr.DatatypeMismatch, "objective lambdarank needs a target of numbers, and column %q is none", r.Target.Name).OnColumn(r.Target.Name).
+			WithHint("Labels are degrees of relevance: whole numbers from 0, not relevant, to %d.", metric.MostRelevant)
 	}
 	if taus := o.Floats(alphaOption, nil); len(taus) > 1 {
 		for _, tau := range taus {
@@ -192,6 +205,9 @@ func (l *loss) size(g, h float64) float64 {
 	}
 	return math.Abs(g)
 }
+
+// follows reports whether the bound of gradients follows from round to round.
+func (l *loss) follows() bool { return l.open && l.rank == nil }
 
 // slack is how many times the sum of a row's gradient and curvature may be below each term of
 // them: a difference of two exponentials may be small while they are large.

@@ -191,6 +191,8 @@ type grown struct {
 	Loss     [2]sum           // opRound: of rows to train on and held out
 	Weight   [2]int64
 	Residual float64 // opRound: the greatest magnitude, or of an open loss that of gradient and curvature
+	// opRound, of ranked rows: the average precisions of queries.
+	Precision [2]sum
 
 	pool *sync.Pool // receives the histograms' memory when they have been added to others; nil for none
 }
@@ -212,6 +214,7 @@ func (g *grown) merge(o *grown) error {
 	for i := range g.Loss {
 		g.Loss[i].plus(o.Loss[i])
 		g.Weight[i] += o.Weight[i]
+		g.Precision[i].plus(o.Precision[i])
 	}
 	g.Residual = max(g.Residual, o.Residual)
 	o.free()

@@ -48,7 +48,7 @@ var boostedOptions = append([]*family.Option{
 	{Names: []string{"booster_type", "booster"}, Type: "text", Doc: "Not supported: trees are all there is."},
 	{Names: []string{"tree_method"}, Type: "text", Doc: "Not supported: histograms are all there is."},
 	family.Offset, family.WarmStart,
-}, append(columnOptions, lossOptions...)...)
+}, slices.Concat(columnOptions, lossOptions, rankOptions)...)
 
 var forestOptions = []*family.Option{
 	{Names: []string{"n_estimators", "num_parallel_tree", "num_trees", "ntree"}, Type: "integer", Default: "100", Doc: "The trees.", Read: family.Integer(1, 100000)},

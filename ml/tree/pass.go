@@ -29,6 +29,7 @@ type pass struct {
 	draw      *drawer         // likewise
 	adder     *adder
 	grad      *gradients
+	ranks     ranks
 }
 
 // PassBytes implements family.Worker.
@@ -53,7 +54,21 @@ func (w *worker) PassBytes(s *family.Step) (pass, partial int64) {
 	for i := range b.Takes {
 		partial += b.Takes[i].Rows * rowBytes(w.p, g)
 	}
-	return 1 << 16 * 4, partial
+	pass = 1 << 16 * 4
+	if w.p.rank != nil {
+		pass += ranksBytes(w.longest())
+	}
+	return pass, partial
+}
+
+// longest bounds the rows of a query.
+func (w *worker) longest() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.blocks) == 0 { // none has been seen
+		return mostRanked
+	}
+	return min(w.query, mostRanked)
 }
 
 func sum1(v []int) (n int) {
@@ -272,7 +287,7 @@ func (p *pass) sums() means {
 
 // anew computes a block's bins, and for a worker that lost its state all else.
 func (p *pass) anew(at place, b *block.Block) (*rows, error) {
-	k, err := p.w.fresh(at, b.Rows)
+	k, err := p.w.fresh(at, b)
 	if err != nil {
 		return nil, err
 	}

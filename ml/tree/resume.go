@@ -52,6 +52,10 @@ func (d *driver) Encode(e *canon.E) error {
 	if e.Bool(d.from != nil); d.from != nil {
 		d.from.Encode(e)
 	}
+	if d.p.rank != nil {
+		e.F64(d.precision)
+		e.F64(d.bestPrecision)
+	}
 	return nil
 }
 
@@ -130,6 +134,9 @@ func (d *driver) UnmarshalBinary(state []byte) error {
 		if d.from, err = decodeModel(d.p.fitted, false, r); err != nil {
 			return err
 		}
+	}
+	if d.p.rank != nil {
+		d.precision, d.bestPrecision = r.F64(), r.F64()
 	}
 	if d.phase == opRenew && (!r.OK() || !d.search.resume(d)) {
 		r.Fail()

@@ -17,6 +17,7 @@ type worker struct {
 	mu     sync.Mutex
 	g      *ground
 	blocks map[place]*rows
+	query  int // rows of the longest query of the blocks
 
 	scratch sync.Pool // *scratch
 	hists   sync.Pool // *[]int64, of partials
@@ -33,8 +34,9 @@ type rows struct {
 	n      int
 	held   bool
 	bins   []uint8   // see layout
-	hash   []uint64  // of contents, where trees see drawn rows
+	hash   []uint64  // of contents, where trees see drawn rows or rows are ranked
 	scores []float64 // margins, output by output
+	lambda []float64 // of ranked rows: their gradients, and their curvatures
 	// By growing tree: rows' gradients, a permutation of rows, and each node's
 	// span of it. Rows that the tree is not grown on come last.
 	grad  []int64
@@ -82,7 +84,8 @@ func space[T uint8 | uint32 | uint64 | int64 | float64](w *worker, n int) ([]T, 
 }
 
 // fresh re-creates the state of a block.
-func (w *worker) fresh(at place, n int) (*rows, error) {
+func (w *worker) fresh(at place, b *block.Block) (*rows, error) {
+	n := b.Rows
 	w.mu.Lock()
 	k := w.blocks[at]
 	w.mu.Unlock()
@@ -94,7 +97,7 @@ func (w *worker) fresh(at place, n int) (*rows, error) {
 	if k.bins, err = space[uint8](w, n*len(w.g.order)); err != nil {
 		return nil, err
 	}
-	if w.p.sampled() && !at.held {
+	if w.p.sampled() && !at.held || w.p.rank != nil {
 		if k.hash, err = space[uint64](w, n); err != nil {
 			return nil, err
 		}
@@ -102,6 +105,10 @@ func (w *worker) fresh(at place, n int) (*rows, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.blocks[at] = k
+	for q := range b.Groups {
+		from, to := b.Group(q)
+		w.query = max(w.query, to-from)
+	}
 	return k, nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/tributarydb/tributary/planner/fn"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -48,4 +49,42 @@ func Called(s *Session, text string, over *catalog.Relation, kind ScalarKind) (o
 		}
 	}
 	return out
+}
+
+// Part finds the function that a part of an aggregate names, for arguments of these types, and what it returns.
+func Part(s *Session, schema, name string, in []types.Type) (*fn.Func, types.Type, error) {
+	b := newBinder(s)
+	lv := &scope.Level{Depth: 1}
+	inv := &typing.Invocation{Schema: schema, Name: name, Names: make([]string, len(in)), Variadic: true}
+	poly := false
+	for _, t := range in {
+		poly = poly || t.OID.IsPolymorphic()
+		inv.Args = append(inv.Args, scope.Col(b.NewCol(lv, "", typing.PlainNumeric(typing.Result(&b.Resolver, t)))))
+	}
+	c, err := b.Resolve(inv)
+	if err != nil {
+		return nil, types.Type{}, err
+	}
+	f := c.Func
+	if f == nil || f.Kind == fn.Aggregate || f.Kind == fn.Window {
+		return nil, types.Type{}, pgerr.New(pgerr.UndefinedFunction, "function %s does not exist", b.Signature(name, inv.Args, nil))
+	}
+	if f.Kind == fn.SetReturning {
+		return nil, types.Type{}, pgerr.New(pgerr.DatatypeMismatch, "function %s returns a set", b.Signature(name, inv.Args, nil))
+	}
+	for i, t := range in {
+		if want := (types.Type{OID: f.Args[i], Mod: -1}); !want.OID.IsPolymorphic() && !SameBinary(t, want) {
+			return nil, types.Type{}, pgerr.New(pgerr.DatatypeMismatch, "function %s requires run-time type coercion", b.Signature(name, inv.Args, nil))
+		}
+	}
+	if poly {
+		return f, types.Type{OID: f.Ret, Mod: -1}, nil
+	}
+	_, ret, err := b.Arguments(f, f.Args, inv.Args, inv.Pos)
+	return f, ret, err
+}
+
+// SameBinary reports whether values of one type are values of another as they are.
+func SameBinary(from, to types.Type) bool {
+	return from.OID == to.OID || typing.TextLike(from.OID) && typing.TextLike(to.OID)
 }

@@ -45,14 +45,14 @@ func ViewSelect(s *Session, v *catalog.Relation, sel *ast.SelectStmt) (*plan.Que
 	return wholeQuery(b, sel)
 }
 
-// Named finds the places in a view's text that name a relation of the catalog.
-func Named(s *Session, v *catalog.Relation) (*ast.SelectStmt, map[*ast.RangeVar]types.OID, error) {
+// Named finds the places in a view's text that name a relation or a model of the catalog.
+func Named(s *Session, v *catalog.Relation) (*ast.SelectStmt, *scope.Named, error) {
 	sel, err := query.ViewText(v)
 	if err != nil {
 		return nil, nil, err
 	}
 	b := newBinder(s).OfView(v)
-	b.Named = map[*ast.RangeVar]types.OID{}
+	b.Named = &scope.Named{Relations: map[*ast.RangeVar]types.OID{}, Models: map[types.OID][]func(string){}}
 	if _, err := query.Bind(&scope.Scope{Binder: b}, sel, scope.Place{}, true); err != nil {
 		return nil, nil, err
 	}

@@ -173,6 +173,10 @@ func (p *planner) statement(n ast.Stmt) error {
 		return p.createExtension(n)
 	case *ast.CreateFunctionStmt:
 		return p.functions.Create(n)
+	case *ast.DefineStmt:
+		if n.Kind == ast.OBJECT_AGGREGATE {
+			return p.functions.CreateAggregate(n)
+		}
 	case *ast.AlterFunctionStmt:
 		return p.functions.Alter(n)
 	case *ast.CreateTriggerStmt:
@@ -415,13 +419,16 @@ func (p *planner) look(c Check) {
 // functionHost is the planner as package function sees it.
 type functionHost struct{ *planner }
 
-func (p functionHost) Bind() *bind.Session                { return p.env.Bind }
-func (p functionHost) State() *catalog.State              { return p.st }
-func (p functionHost) Super() bool                        { return p.env.Super }
-func (p functionHost) Tag(s string)                       { p.res.Tag = s }
-func (p functionHost) Add(cs ...catalog.Change) error     { return p.add(cs...) }
-func (p functionHost) NewOID() (types.OID, error)         { return p.env.NewOID() }
-func (p functionHost) Notice(f string, args ...any)       { p.notice(f, args...) }
+func (p functionHost) Bind() *bind.Session            { return p.env.Bind }
+func (p functionHost) State() *catalog.State          { return p.st }
+func (p functionHost) Super() bool                    { return p.env.Super }
+func (p functionHost) Tag(s string)                   { p.res.Tag = s }
+func (p functionHost) Add(cs ...catalog.Change) error { return p.add(cs...) }
+func (p functionHost) NewOID() (types.OID, error)     { return p.env.NewOID() }
+func (p functionHost) Notice(f string, args ...any)   { p.notice(f, args...) }
+func (p functionHost) Warning(c pgerr.Code, f string, args ...any) {
+	p.warn(c, f, args...)
+}
 func (p functionHost) Owns(owner types.OID) bool          { return p.owns(owner) }
 func (p functionHost) May(o catalog.Object, l byte) bool  { return p.may(o, l) }
 func (p functionHost) MayCreate(sc *catalog.Schema) error { return p.mayCreate(sc) }

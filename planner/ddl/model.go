@@ -91,10 +91,14 @@ func (p *planner) alterModel(n *parse.AlterModel) error {
 		return err
 	}
 	up := m.Bare()
+	var changes []catalog.Change
 	switch {
 	case n.RenameTo != "":
 		if p.st.Model(m.Schema, n.RenameTo) != nil {
 			return pgerr.New(pgerr.DuplicateObject, "model %q already exists", n.RenameTo)
+		}
+		if changes, err = (viewTexts{p}).modelRenamed(m, n.RenameTo); err != nil {
+			return err
 		}
 		up.Name = n.RenameTo
 	case n.OwnerTo != "":
@@ -112,7 +116,7 @@ func (p *planner) alterModel(n *parse.AlterModel) error {
 		}
 		up.Default = int(n.DefaultVersion)
 	}
-	return p.add(&catalog.ChangeModel{Model: up, ExpectVersion: m.Version})
+	return p.add(append(changes, &catalog.ChangeModel{Model: up, ExpectVersion: m.Version})...)
 }
 
 // ownerNamed finds the role that OWNER TO names in a statement of our own.

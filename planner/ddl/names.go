@@ -5,12 +5,13 @@ import (
 
 	"github.com/tributarydb/tributary/planner/bind/typing"
 	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/parse"
 )
 
 // What a statement's tree holds.
 var (
 	items = typing.Items
-	text  = typing.Text
+	text  = parse.ConstText
 	texts = typing.Texts
 )
 

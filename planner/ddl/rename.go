@@ -130,7 +130,7 @@ func (p *planner) rename(n *ast.RenameStmt) error {
 			}
 		}
 	}
-	views, err := p.rewriteViews(rel, up, n)
+	views, err := viewTexts{p}.relationRenamed(rel, up, n)
 	if err != nil {
 		return err
 	}

@@ -6,9 +6,11 @@ import (
 	"github.com/multigres/multigres/go/common/parser/ast"
 
 	"github.com/tributarydb/tributary/planner/bind"
+	"github.com/tributarydb/tributary/planner/bind/scope"
 	"github.com/tributarydb/tributary/planner/bind/typing"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/parse"
+	"github.com/tributarydb/tributary/sql/types"
 )
 
 // renameColumn renames a column in an expression kept as text.
@@ -27,21 +29,37 @@ func renameColumn(sql, from, to string) (string, error) {
 	}, nil).SqlString(), nil
 }
 
-// rewriteViews keeps the texts of views true over a rename: where they name the
-// relation, an alias keeps the name that the rest of the text knows, and for a
-// column a list of names those of all columns. It reads them before the rename.
-func (p *planner) rewriteViews(old, now *catalog.Relation, n *ast.RenameStmt) ([]catalog.Change, error) {
+// viewTexts keeps the texts of views true over the rename of what they name.
+type viewTexts struct{ *planner }
+
+// rewrite changes the texts of the views that depend on an object: with gets each parsed, as it is before
+// the rename.
+func (p viewTexts) rewrite(of types.OID, with func(v *catalog.Relation, sel *ast.SelectStmt, named *scope.Named)) ([]catalog.Change, error) {
 	var changes []catalog.Change
 	for _, v := range p.st.Relations() {
 		if v.Kind != catalog.KindView && v.Kind != catalog.KindMatView ||
-			!slices.ContainsFunc(v.DependsOn, func(d catalog.Dep) bool { return d.OID == old.OID }) {
+			!slices.ContainsFunc(v.DependsOn, func(d catalog.Dep) bool { return d.OID == of }) {
 			continue
 		}
 		sel, named, err := bind.Named(p.env.Bind, v)
 		if err != nil {
 			return nil, err
 		}
-		for rv, oid := range named {
+		with(v, sel, named)
+		up := v.Clone()
+		if up.Query, err = parse.Keep(sel); err != nil {
+			return nil, err
+		}
+		changes = append(changes, &catalog.PutRelation{Rel: up, ExpectVersion: v.Version})
+	}
+	return changes, nil
+}
+
+// relationRenamed is rewrite for a relation: where texts name it, an alias keeps the name that the
+// rest of the text knows, and for a column a list of names those of all columns.
+func (p viewTexts) relationRenamed(old, now *catalog.Relation, n *ast.RenameStmt) ([]catalog.Change, error) {
+	return p.rewrite(old.OID, func(v *catalog.Relation, sel *ast.SelectStmt, named *scope.Named) {
+		for rv, oid := range named.Relations {
 			if oid != old.OID {
 				continue
 			}
@@ -64,13 +82,16 @@ func (p *planner) rewriteViews(old, now *catalog.Relation, n *ast.RenameStmt) ([
 			}
 			return true
 		}, nil)
-		up := v.Clone()
-		if up.Query, err = parse.Keep(sel); err != nil {
-			return nil, err
+	})
+}
+
+// modelRenamed is rewrite for a model.
+func (p viewTexts) modelRenamed(m *catalog.Model, now string) ([]catalog.Change, error) {
+	return p.rewrite(m.OID, func(_ *catalog.Relation, _ *ast.SelectStmt, named *scope.Named) {
+		for _, rename := range named.Models[m.OID] {
+			rename(now)
 		}
-		changes = append(changes, &catalog.PutRelation{Rel: up, ExpectVersion: v.Version})
-	}
-	return changes, nil
+	})
 }
 
 // listed is an alias's list of columns made complete, as the view knows them.

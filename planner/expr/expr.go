@@ -213,7 +213,26 @@ type AggCall struct {
 	Star     bool // count(*)
 	Typ      types.Type
 	Pos      int
+	Machine  *Machine // of an aggregate of a user; nil: Fn is of the tables
 }
+
+// Machine is an aggregate as expressions over columns of its own: the state, the arguments of a row, and of
+// Combine another state. States have the type of State.
+type Machine struct {
+	State, Other *Col
+	Args         []*Col
+	Init         types.Datum
+	Next         Expr
+	First        Expr // the state after the first row, in place of Next; nil: Next of Init
+	Strict       bool // a row with a NULL does not count
+	Final        Expr
+	Combine      Expr // nil: states cannot be merged, so rows come together
+	Arrival      bool // rows are taken as they come, as something else orders them; else in the order of their values
+}
+
+// ByValue reports whether the rows of a group are sorted by their arguments: in which order rows arrive is not
+// determined, and what a user's functions make of them may depend on it.
+func (m *Machine) ByValue() bool { return m != nil && m.Combine == nil && !m.Arrival }
 
 // Order is one key of ORDER BY.
 type Order struct {

@@ -14,6 +14,20 @@ type CastEntry struct {
 // AllCasts lists the rows of pg_cast.
 func AllCasts() []CastEntry { return reg().casts }
 
+// Polymorphic reports whether a parameter of the type to, if that is polymorphic or any, takes a value that is an
+// array or of an enumerated type.
+func Polymorphic(to types.OID, array, enum bool) (takes, is bool) {
+	switch class := to.Class(); {
+	case to == types.AnyEnumOID:
+		return enum, true
+	case to == types.AnyNonArrayOID, to == types.AnyCompatibleNonArrayOID:
+		return !array, true
+	case class == types.ClassAnyArray, class == types.ClassAnyCompatibleArray:
+		return array, true
+	}
+	return true, to == types.AnyOID || to.IsPolymorphic()
+}
+
 // Cast reports whether one type converts to another, and in which context: pg_cast, then the
 // conversions that PostgreSQL has without an entry there — unknown literals become anything, arrays
 // convert as their elements do, and every type has a text form (assignment to a string, explicit
@@ -36,21 +50,12 @@ func Cast(from, to types.OID) (CastContext, bool) {
 		}
 	}
 	if (types.Type{OID: from}).IsPseudo() || (types.Type{OID: to}).IsPseudo() {
-		switch class := to.Class(); {
-		case to == types.AnyEnumOID:
-			if from >= types.FirstUserOID && !fa {
-				return ImplicitCast, true
-			}
-		case to == types.AnyNonArrayOID, to == types.AnyCompatibleNonArrayOID:
-			if !fa {
-				return ImplicitCast, true
-			}
-		case class == types.ClassAnyArray, class == types.ClassAnyCompatibleArray:
-			if fa {
-				return ImplicitCast, true
-			}
-		case to == types.AnyOID, to.IsPolymorphic():
+		takes, is := Polymorphic(to, fa, from >= types.FirstUserOID && !fa)
+		switch {
+		case is && takes:
 			return ImplicitCast, true
+		case is:
+			return 0, false
 		case from.Class() == types.ClassRecord && Category(to) == 'S':
 			return AssignmentCast, true
 		case (types.Type{OID: from}).Form() == types.FormNull && Category(to) == 'S':

@@ -69,6 +69,14 @@ type Func struct {
 	User *catalog.Function
 }
 
+// Shown is the function's name in SQL.
+func (f *Func) Shown() string {
+	if f.User != nil {
+		return f.User.Name
+	}
+	return f.Name
+}
+
 // Operator is a row of pg_operator.
 type Operator struct {
 	OID         types.OID

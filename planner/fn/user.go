@@ -32,7 +32,11 @@ func Of(u *catalog.Function) *Func {
 
 func ofUser(u *catalog.Function) *Func {
 	f := &Func{OID: u.OID, Name: u.Name, Ret: u.Ret.OID, Strict: u.Strict, CanFail: true, User: u}
-	if u.Set {
+	switch {
+	case u.Aggregate != nil:
+		// What the engine knows of its own aggregates it knows by name, which a user's may have too.
+		f.Kind, f.Name = Aggregate, "aggregate "+u.Name
+	case u.Set:
 		f.Kind = SetReturning
 	}
 	switch u.Volatility {
@@ -84,7 +88,7 @@ const userMark = 0
 // shipped is what other nodes need of a function to call it.
 func shipped(u *catalog.Function) *catalog.Function {
 	return &catalog.Function{OID: u.OID, Name: u.Name, Args: u.Args, Ret: u.Ret, Set: u.Set, Strict: u.Strict, Volatility: u.Volatility,
-		Language: u.Language, Body: u.Body, Config: u.Config}
+		Language: u.Language, Body: u.Body, Config: u.Config, Aggregate: u.Aggregate}
 }
 
 func appendUser(dst []byte, f *Func) []byte {

@@ -21,13 +21,15 @@ import (
 //
 // The bound is true of this snapshot only: such a plan must not outlive it.
 func ruleNarrow(r *rule.Run, n plan.Node, _ plan.ColSet) (plan.Node, error) {
-	w := &narrower{r: r, types: map[expr.ColID]types.Type{}}
+	w := &narrower{r: r, types: map[expr.ColID]types.Type{}, finite: map[expr.ColID][2]int64{}}
 	return w.tree(n), nil
 }
 
 type narrower struct {
 	r     *rule.Run
 	types map[expr.ColID]types.Type // columns whose type changed
+	// finite are columns of dates and timestamps with their bounds, where these are finite.
+	finite map[expr.ColID][2]int64
 }
 
 func (w *narrower) tree(n plan.Node) plan.Node {
@@ -87,11 +89,14 @@ func (w *narrower) scan(n *plan.Scan) plan.Node {
 	var cols []plan.Column
 	if t != nil {
 		for i, c := range n.Cols {
-			if !c.Type.IsFixed() {
-				continue
-			}
 			cs, ok := t.Col(c.Num)
 			if !ok || !cs.Bounds {
+				continue
+			}
+			if c.Type.IsStamp() && (n.Missing == nil || n.Missing[i] == nil) {
+				w.bounded(c, cs)
+			}
+			if !c.Type.IsFixed() {
 				continue
 			}
 			p, ok := digits(cs, c.Type.Scale)
@@ -310,6 +315,11 @@ func (w *narrower) expr(e expr.Expr) expr.Expr {
 	case *expr.Const, *expr.Param:
 		return e
 	case *expr.Call:
+		if t, ok := w.field(e); ok {
+			c := *e.With([]expr.Expr{e.Args[0], w.keep(e.Args[1])}).(*expr.Call)
+			c.Typ = t
+			return &c
+		}
 		args, ret, ok := w.rebind(e.Fn, e.Args, e.Typ)
 		if ok {
 			if ret == e.Typ && rule.SameHeads(args, e.Args) {
@@ -321,6 +331,9 @@ func (w *narrower) expr(e expr.Expr) expr.Expr {
 		}
 	case *expr.Cast:
 		arg := w.expr(e.Arg)
+		if part := datePart(e.Typ, arg); part != nil {
+			return part
+		}
 		if arg == e.Arg {
 			return e
 		}

@@ -106,6 +106,9 @@ func (n *Values) format(p *printer) string {
 	return "Values " + p.cols(n.Cols) + " " + strings.Join(rows, " ")
 }
 
+// SequenceRow is the name of the Virtual, in pg_catalog, that is a sequence's row; its argument is the sequence.
+const SequenceRow = "$sequence"
+
 // Virtual is a relation computed at the gateway: pg_catalog, information_schema,
 // ml.*, cluster.*.
 type Virtual struct {

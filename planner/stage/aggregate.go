@@ -194,7 +194,7 @@ func groupKeys(n *plan.Aggregate) []expr.Expr {
 func mergeable(n *plan.Aggregate) bool {
 	for _, a := range n.Aggs {
 		c := a.Call
-		if c.Distinct || len(c.OrderBy) > 0 || c.Direct > 0 {
+		if c.Distinct || len(c.OrderBy) > 0 || c.Direct > 0 || c.Machine.ByValue() {
 			return false
 		}
 	}

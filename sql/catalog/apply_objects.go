@@ -344,6 +344,19 @@ func (c *CancelJob) apply(e *edit) error {
 	return nil
 }
 
+func (c *CancelTrial) apply(e *edit) error {
+	old := e.s.jobs[c.OID]
+	if old == nil {
+		return nil
+	}
+	if at, asked := slices.BinarySearch(old.CancelledTrials, c.Trial); !asked {
+		n := *old
+		n.CancelledTrials = slices.Insert(slices.Clone(old.CancelledTrials), at, c.Trial)
+		writable(e, mapJobs, &e.s.jobs)[c.OID] = &n
+	}
+	return nil
+}
+
 func (c *DropJob) apply(e *edit) error {
 	delete(writable(e, mapJobs, &e.s.jobs), c.OID)
 	return nil

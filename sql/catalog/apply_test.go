@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/codec"
 	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
@@ -52,7 +53,7 @@ func checkLive(t *testing.T, s *catalog.State) {
 func (d *db) do(want pgerr.Code, changes ...catalog.Change) catalog.Outcome {
 	d.t.Helper()
 	// Changes are always encoded and decoded first, as they are in the log.
-	changes, err := catalog.UnmarshalChanges(catalog.MarshalChanges(changes))
+	changes, err := codec.Unmarshal[[]catalog.Change](codec.Marshal(changes))
 	if err != nil {
 		d.t.Fatal(err)
 	}

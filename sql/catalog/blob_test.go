@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/codec"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
@@ -27,7 +28,7 @@ func TestReadsInlineModels(t *testing.T) {
 		}
 		return b
 	}
-	changes, err := catalog.UnmarshalChanges(bytesOf(oldChanges))
+	changes, err := codec.Unmarshal[[]catalog.Change](bytesOf(oldChanges))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +91,7 @@ func TestAddAndDropVersions(t *testing.T) {
 		up := d.s.ModelByOID(20000).Bare()
 		up.Versions = []catalog.ModelVersion{version(n, byte(n)*byte(n%2), 5, 7)}
 		c := &catalog.ChangeModel{Model: up, ExpectVersion: uint64(n - 1)}
-		if b := len(catalog.MarshalChanges([]catalog.Change{c})); size == 0 {
+		if b := len(codec.Marshal([]catalog.Change{c})); size == 0 {
 			size = b
 		} else if b > size+64 {
 			t.Fatalf("version %d is added by %d bytes, the second was by %d", n, b, size)

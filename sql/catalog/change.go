@@ -107,6 +107,11 @@ type (
 	}
 	// CancelJob asks a job to stop; harmless if it is gone.
 	CancelJob struct{ OID types.OID }
+	// CancelTrial asks a job to end one of its trials; harmless if either is gone.
+	CancelTrial struct {
+		OID   types.OID
+		Trial int
+	}
 	// DropJob removes a job.
 	DropJob struct{ OID types.OID }
 

@@ -19,15 +19,10 @@ var kinds = []Change{
 	&PutDatabase{}, &PutDefaultGrants{}, &DrainNode{}, &LockRows{}, &AskNode{}, &ReturnSequence{}, &ChangeModel{}, &PutStatistics{},
 	&PutFunction{}, &DropFunction{},
 	&PutSchedule{}, &DropSchedule{},
+	&CancelTrial{},
 }
 
 func init() { codec.Union(kinds...) }
-
-// MarshalChanges encodes the changes of a commit.
-func MarshalChanges(changes []Change) []byte { return codec.Marshal(changes) }
-
-// UnmarshalChanges decodes the result of MarshalChanges.
-func UnmarshalChanges(b []byte) ([]Change, error) { return codec.Unmarshal[[]Change](b) }
 
 // Written is a result of a thread of a writing statement: a segment that it made, or rows of one
 // that it deleted or replaced.

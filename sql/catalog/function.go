@@ -32,6 +32,17 @@ type Function struct {
 	Returns   bool // it was RETURN expression
 	Path      []string
 	DependsOn []Dep
+	Aggregate *Aggregate // nil: a plain function
+}
+
+// Aggregate is what an aggregate is made of: functions by OID, 0 for none.
+type Aggregate struct {
+	Next, Final, Combine types.OID
+	State                types.Type
+	Init                 *string // the first state as text; nil for NULL
+	FinalExtra           bool    // Final takes a NULL for each argument too
+	FinalModify          byte    // 'r', 's', 'w': a promise that is kept for dumps, as no state is ever changed
+	Space                int32   // SSPACE, kept for dumps
 }
 
 // FunctionArg is a parameter of a function.

@@ -68,6 +68,9 @@ type ModelVersion struct {
 	Groups *ModelGroups
 	// Search is the search of which this is the best trial; nil for none.
 	Search *ModelSearch
+	// Beside is the column that an evaluation needs beside the target: of durations whether the event happened,
+	// of ranked rows their query. "" for none, and for a version from before it was kept.
+	Beside string
 }
 
 // ModelSearch is a search of settings.
@@ -91,6 +94,7 @@ type ModelTrial struct {
 	Seconds    float64
 	ErrorCode  string
 	Error      string
+	Version    int // of the model, that has the trial's model; 0 where it is not kept
 }
 
 // ModelGroups are the models of the groups of a training, one object of the catalog.
@@ -227,6 +231,7 @@ const (
 	TaskClassification = "classification"
 	TaskTimeToEvent    = "time-to-event"
 	TaskClustering     = "clustering"
+	TaskRanking        = "ranking"
 )
 
 // ModelFeature is an input column of a model, or a column of its predictions.
@@ -374,6 +379,8 @@ type Job struct {
 	// Merges is the tree in which the sums of the nodes' rows are merged, from its root on.
 	Merges []JobMerge
 	Trials []ModelTrial // of a search, by number, as far as they have begun
+	// CancelledTrials are the numbers of those that were asked to end, ascending.
+	CancelledTrials []int
 	// Retrain is the version of the model that is trained again over the rows as they are now; 0 for none.
 	Retrain int
 }

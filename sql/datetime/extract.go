@@ -58,32 +58,23 @@ func Extract(field string, t Kind, d any, loc *time.Location) (v number.Decimal,
 		v, supported = extractClock(u, x.Micros)
 	case int64:
 		switch t {
-		case KindTime:
-			if u == uEpoch {
-				return number.DecimalFromInt64(x, 6), true, nil
-			}
-			v, supported = extractClock(u, x)
 		case KindDate:
 			if IsInfDate(x) {
 				return extractInf(u, x > 0, field, t)
-			}
-			switch u {
-			case uEpoch:
-				v, supported = number.DecimalFromInt64(x*86400, 0), true
-			case uJulian:
-				v, supported = number.DecimalFromInt64(x+julianUnix, 0), true
-			default:
-				v, supported = extractDay(u, x)
 			}
 		case KindTimestamp, KindTimestamptz:
 			if IsInfTimestamp(x) {
 				return extractInf(u, x > 0, field, t)
 			}
-			v, supported, err = extractStamp(u, t, x, loc)
+			if u == uJulian {
+				v, err = julianOf(t, x, loc)
+				return v, err == nil, err
+			}
 		}
-	}
-	if err != nil {
-		return number.Decimal{}, false, err
+		var f Field
+		if f, supported = fieldOf(u, t, loc); supported {
+			v = number.DecimalFromInt64(f.Get(x), f.Scale)
+		}
 	}
 	if !supported {
 		return number.Decimal{}, false, errUnitUnsupported(field, t)
@@ -114,31 +105,17 @@ func extractInf(u dtUnit, pos bool, field string, t Kind) (number.Decimal, bool,
 	return number.Decimal{}, false, errUnitUnsupported(field, t)
 }
 
-func extractStamp(u dtUnit, t Kind, ts int64, loc *time.Location) (number.Decimal, bool, error) {
-	if u == uEpoch {
-		return number.DecimalFromInt64(ts, 6), true, nil
-	}
+// julianOf is the Julian day of a timestamp with the part of the day that is over.
+func julianOf(t Kind, ts int64, loc *time.Location) (number.Decimal, error) {
 	if t == KindTimestamptz {
-		off := offsetAt(ts, loc)
-		if v, ok := extractZone(u, off); ok {
-			return v, true, nil
-		}
-		ts += int64(off) * microsPerSec
+		ts += int64(offsetAt(ts, loc)) * microsPerSec
 	}
 	day, us := checked.FloorDiv(ts, MicrosPerDay)
-	if u == uJulian {
-		frac, err := number.DecimalFromInt64(us, 0).Div(number.DecimalFromInt64(MicrosPerDay, 0))
-		if err != nil {
-			return number.Decimal{}, false, err
-		}
-		v, err := number.DecimalFromInt64(day+julianUnix, 0).Add(frac)
-		return v, true, err
+	frac, err := number.DecimalFromInt64(us, 0).Div(number.DecimalFromInt64(MicrosPerDay, 0))
+	if err != nil {
+		return number.Decimal{}, err
 	}
-	if v, ok := extractClock(u, us); ok {
-		return v, true, nil
-	}
-	v, ok := extractDay(u, day)
-	return v, ok, nil
+	return number.DecimalFromInt64(day+julianUnix, 0).Add(frac)
 }
 
 func extractZone(u dtUnit, east int) (number.Decimal, bool) {
@@ -155,21 +132,11 @@ func extractZone(u dtUnit, east int) (number.Decimal, bool) {
 
 // extractClock is Extract of a time of day.
 func extractClock(u dtUnit, micros int64) (number.Decimal, bool) {
-	h, m, _, _ := splitTime(micros)
-	inMinute := micros % microsPerMin
-	switch u {
-	case uMicrosec:
-		return number.DecimalFromInt64(inMinute, 0), true
-	case uMillisec:
-		return number.DecimalFromInt64(inMinute, 3), true
-	case uSecond:
-		return number.DecimalFromInt64(inMinute, 6), true
-	case uMinute:
-		return number.DecimalFromInt64(m, 0), true
-	case uHour:
-		return number.DecimalFromInt64(h, 0), true
+	f, ok := clockField(u)
+	if !ok {
+		return number.Decimal{}, false
 	}
-	return number.Decimal{}, false
+	return number.DecimalFromInt64(f.Get(micros), f.Scale), true
 }
 
 // isoWeek returns the ISO 8601 year and week of a day.
@@ -202,49 +169,6 @@ func floorDecade(y int) int {
 	return -((8 - (y - 1)) / 10)
 }
 
-// extractDay is Extract of a date.
-func extractDay(u dtUnit, day int64) (number.Decimal, bool) {
-	y, m, d := DateToYMD(day)
-	bc := func(y int) int {
-		if y <= 0 {
-			return y - 1 // there is no year 0
-		}
-		return y
-	}
-	v := 0
-	switch u {
-	case uDay:
-		v = d
-	case uMonth:
-		v = m
-	case uQuarter:
-		v = (m-1)/3 + 1
-	case uWeek:
-		_, v = isoWeek(day)
-	case uYear:
-		v = bc(y)
-	case uIsoYear:
-		iy, _ := isoWeek(day)
-		v = bc(iy)
-	case uDecade:
-		v = floorDecade(y)
-	case uCentury:
-		v = ceilYear(y, 100)
-	case uMillennium:
-		v = ceilYear(y, 1000)
-	case uDow, uIsoDow:
-		_, dow := checked.FloorDiv(day+4, 7)
-		if v = int(dow); v == 0 && u == uIsoDow {
-			v = 7
-		}
-	case uDoy:
-		v = int(day-YMDToDate(y, 1, 1)) + 1
-	default:
-		return number.Decimal{}, false
-	}
-	return number.DecimalFromInt64(int64(v), 0), true
-}
-
 func extractInterval(u dtUnit, iv Interval) (number.Decimal, bool) {
 	if v, ok := extractClock(u, iv.Micros); ok {
 		return v, true
@@ -266,10 +190,30 @@ func extractInterval(u dtUnit, iv Interval) (number.Decimal, bool) {
 	case uMillennium:
 		return number.DecimalFromInt64(y/1000, 0), true
 	case uEpoch:
-		// A year is 365.25 days, a month of a broken year 30.
-		secs := (1461*y + 120*m + 4*int64(iv.Days)) * 21600
-		v, err := number.DecimalFromInt64(secs, 0).Add(number.DecimalFromInt64(iv.Micros, 6))
+		v, err := number.DecimalFromInt64(iv.wholeSeconds(), 0).Add(number.DecimalFromInt64(iv.Micros, 6))
 		return v, err == nil
 	}
 	return number.Decimal{}, false
+}
+
+// wholeSeconds returns how many seconds the months and days of an interval are: a year is 365.25 days, a month of
+// a broken year 30.
+func (iv Interval) wholeSeconds() int64 {
+	y, m := int64(iv.Months/12), int64(iv.Months%12)
+	return (1461*y + 120*m + 4*int64(iv.Days)) * 21600
+}
+
+// EpochMicros returns the microseconds of an interval, as its epoch counts them; false if they are too many.
+func (iv Interval) EpochMicros() (int64, bool) {
+	us, ok := checked.Mul(iv.wholeSeconds(), microsPerSec)
+	if !ok {
+		return 0, false
+	}
+	return checked.Add(us, iv.Micros)
+}
+
+// IsEpoch reports whether a field is the epoch.
+func IsEpoch(field string) bool {
+	u, _ := fieldWord(field)
+	return u == uEpoch
 }

@@ -69,7 +69,7 @@ var statementCalls = map[string]string{
 	"explain_train":   "name algorithm query | target transform options replace if_not_exists analyze",
 	"retrain":         "name query",
 	"resume_training": "name",
-	"cancel_training": "name",
+	"cancel_training": "name trial",
 	"describe":        "name version",
 	"describe_model":  "name version", // some parsers take DESCRIBE for a statement anywhere
 	"alter_model":     "name | rename_to default_version owner_to if_exists",
@@ -401,6 +401,9 @@ func (a *callArgs) statement() string {
 	case "ml.resume_training":
 		return "RESUME TRAINING " + name
 	case "ml.cancel_training":
+		if _, ok := a.at["trial"]; ok {
+			name += " TRIAL " + a.number("trial")
+		}
 		return "CANCEL TRAINING " + name
 	case "ml.describe", "ml.describe_model":
 		return "DESCRIBE MODEL " + name + a.version()

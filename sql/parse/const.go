@@ -2,7 +2,7 @@ package parse
 
 import "github.com/multigres/multigres/go/common/parser/ast"
 
-// ConstText returns a constant node's text, for SET and options; "" for other nodes.
+// ConstText returns the text of a constant, or the last part of a name; "" for other nodes.
 func ConstText(n ast.Node) string {
 	switch n := n.(type) {
 	case *ast.A_Const:
@@ -18,19 +18,24 @@ func ConstText(n ast.Node) string {
 		return n.FVal
 	case *ast.Boolean:
 		if n.BoolVal {
-			return "on"
+			return "true"
 		}
-		return "off"
+		return "false"
 	case *ast.TypeCast:
 		return ConstText(n.Arg)
 	case *ast.TypeName:
-		if n.Names != nil && len(n.Names.Items) > 0 {
-			return ConstText(n.Names.Items[len(n.Names.Items)-1])
-		}
+		return last(n.Names)
 	case *ast.ColumnRef:
-		if n.Fields != nil && len(n.Fields.Items) > 0 {
-			return ConstText(n.Fields.Items[len(n.Fields.Items)-1])
-		}
+		return last(n.Fields)
+	case *ast.NodeList:
+		return last(n)
 	}
 	return ""
+}
+
+func last(l *ast.NodeList) string {
+	if l == nil || len(l.Items) == 0 {
+		return ""
+	}
+	return ConstText(l.Items[len(l.Items)-1])
 }

@@ -48,8 +48,11 @@ type Retrain struct {
 // ResumeTraining is RESUME TRAINING name.
 type ResumeTraining struct{ Name []string }
 
-// CancelTraining is CANCEL TRAINING name.
-type CancelTraining struct{ Name []string }
+// CancelTraining is CANCEL TRAINING name [TRIAL n].
+type CancelTraining struct {
+	Name  []string
+	Trial int64 // 0 for the whole training
+}
 
 // ShowModels is SHOW MODELS.
 type ShowModels struct{}

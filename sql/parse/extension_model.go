@@ -219,7 +219,7 @@ func (s *source) pgExpr(lo, hi int) *fragment {
 		}
 		switch {
 		case s.IsSelf(i, '['):
-			if arrays == 0 && (i == lo || s.IsSelf(i-1, '(') || s.IsSelf(i-1, ',') || s.IsSelf(i-1, '=')) {
+			if s.IsSelf(i-1, '(') || arrays == 0 && (i == lo || s.IsSelf(i-1, ',') || s.IsSelf(i-1, '=')) { // within another one after a bracket only
 				w.Put(i, "ARRAY")
 			}
 			arrays++

@@ -34,7 +34,11 @@ func (c *cursor) statement() Extension {
 	case c.accept("resume", "training"):
 		return &ResumeTraining{Name: c.qualified()}
 	case c.accept("cancel", "training"):
-		return &CancelTraining{Name: c.qualified()}
+		n := &CancelTraining{Name: c.qualified()}
+		if c.accept("trial") {
+			n.Trial = c.positive("trial")
+		}
+		return n
 	case c.accept("show", "models"):
 		return &ShowModels{}
 	case c.accept("describe", "model"), c.accept("desc", "model"):

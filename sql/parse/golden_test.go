@@ -119,6 +119,9 @@ func describeExtension(o Extension) string {
 		field("name", o.Name)
 	case *CancelTraining:
 		field("name", o.Name)
+		if o.Trial != 0 {
+			field("trial", o.Trial)
+		}
 	case *DescribeModel:
 		field("name", o.Name)
 	case *AlterModel:

@@ -34,6 +34,7 @@ type Options struct {
 	Export   string // directory for csv files
 	Answers  string // directory to write answers to
 	Check    string // directory of a peer's answers
+	Peer     string // file of a peer's results
 
 	Rows     int64 // of the group-by table
 	Samples  int64 // of the training table
@@ -43,6 +44,7 @@ type Options struct {
 	TPCDS   string // directory of TPC-DS's tables and queries
 	Flights string // file of flights for trees
 	Loads   string // directory of the files to load
+	Dir     string // directory of the queries of sql
 
 	Node NodeOptions
 }
@@ -74,6 +76,8 @@ var suites = []struct {
 	{"tpcds", "the 99 queries of TPC-DS, on the tables of a directory (--tpcds)", 99, (*run).tpcds},
 	{"loads", "statements that write many rows, from the files of a directory (--loads)", 8, (*run).loads},
 	{"groupby", "the 10 group-by questions of db-benchmark", 10, (*run).groupby},
+	{"features", "36 queries that make features of events", 36, (*run).features},
+	{"sql", "the queries of a directory (--dir)", math.MaxInt32, (*run).sql},
 	{"joins", "the 5 join questions of db-benchmark, summed up and then kept", 10, (*run).joins},
 	{"logistic", "a logistic regression trained by L-BFGS", 0, (*run).logistic},
 	{"ridge", "a ridge regression of five times the rows and five sevenths of the features", 0, (*run).ridge},
@@ -116,7 +120,7 @@ func bench(ctx context.Context, args []string, out io.Writer) (err error) {
 			}
 		}
 	}
-	return b.finish(ctx)
+	return errors.Join(b.beside(), b.finish(ctx))
 }
 
 // exportOnly reports whether only csv files are wanted: no server is needed.
@@ -141,14 +145,16 @@ func parseArgs(args []string, out io.Writer) (o Options, names []string, err err
 	fs.StringVar(&o.JSON, "json", "", "file to write the results to as JSON")
 	pids := fs.String("server-pid", "", "processes, such as 17,18,19 of three nodes, whose CPU time together is reported beside the time on the clock (default: our own node's)")
 	fs.Float64Var(&o.SF, "sf", 1, "tpch: scale factor; a whole number, or a part of 1")
-	queries := fs.String("queries", "", "tpch, tpcds, loads, groupby, joins: numbers of the queries, such as 1,3,6 (default: all)")
+	queries := fs.String("queries", "", "numbers of the queries, such as 1,3,6 (default: all)")
 	fs.BoolVar(&o.Keys, "keys", false, "tpch: create the tables with primary keys")
 	fs.BoolVar(&o.LoadOnly, "load-only", false, "load the tables and end")
 	fs.BoolVar(&o.Reload, "reload", false, "replace tables that are there")
 	fs.StringVar(&o.Export, "export", "", "directory to write the same rows to for peers, tpch as csv and trainings as NumPy files; tpch with --load-only and no --dsn does nothing else")
 	fs.StringVar(&o.Answers, "answers", "", "directory to write the answers to as csv files")
 	fs.StringVar(&o.Check, "check", "", "directory of a peer's answers to compare with")
-	fs.Int64Var(&o.Rows, "rows", 10_000_000, "groupby, joins: rows of the table")
+	fs.StringVar(&o.Peer, "peer", "", "a peer's results (its script's --json), whose times are printed beside")
+	fs.StringVar(&o.Dir, "dir", "", "sql: directory of queries, one a file, run in the order of their names, after create.sql if there is one")
+	fs.Int64Var(&o.Rows, "rows", 10_000_000, "groupby, features, joins: rows of the table")
 	fs.Int64Var(&o.Samples, "samples", 1_000_000, "trainings: rows; ridge has five times as many")
 	fs.IntVar(&o.Features, "features", 28, "trainings: features; ridge has five sevenths")
 	fs.Float64Var(&o.C, "c", 1, "logistic: inverse of the L2 penalty, as scikit-learn's C")
@@ -196,6 +202,12 @@ func suiteNames(given []string, o Options) (names []string, most int, err error)
 		if s.name == "tpcds" && o.TPCDS == "" {
 			if asked {
 				return nil, 0, errors.New("tpcds needs --tpcds with the directory of its tables and queries")
+			}
+			continue
+		}
+		if s.name == "sql" && o.Dir == "" {
+			if asked {
+				return nil, 0, errors.New("sql needs --dir with the directory of its queries")
 			}
 			continue
 		}

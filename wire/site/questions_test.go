@@ -81,7 +81,7 @@ func TestQuestions(t *testing.T) {
 			}
 			for _, q := range append([]string{p.Title}, questions[name]...) {
 				asked++
-				hits, err := Search(q, 3)
+				hits, err := search(q, 3)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -42,15 +42,6 @@ var load = sync.OnceValues(func() (*site, error) {
 	return s, nil
 })
 
-// Search returns the pages that answer a query, at most so many, the best first.
-func Search(query string, most int) ([]Hit, error) {
-	s, err := load()
-	if err != nil {
-		return nil, err
-	}
-	return s.index.search(query, most), nil
-}
-
 //go:embed style.css
 var style []byte
 

@@ -95,7 +95,7 @@ func TestSearchPage(t *testing.T) {
 	if r.StatusCode != http.StatusNotFound || !strings.Contains(body, `href="../reference/settings"`) {
 		t.Errorf("%d\n%s", r.StatusCode, body)
 	}
-	if hits, err := Search("autoenc", 1); err != nil || len(hits) != 1 || hits[0].Path != "howto/anomalies" {
+	if hits, err := search("autoenc", 1); err != nil || len(hits) != 1 || hits[0].Path != "howto/anomalies" {
 		t.Errorf("the beginning of a word finds %v, %v", hits, err)
 	}
 	w := httptest.NewRecorder()
@@ -114,4 +114,13 @@ func TestStem(t *testing.T) {
 			}
 		}
 	}
+}
+
+// search returns the pages that answer a query, at most so many, the best first.
+func search(query string, most int) ([]Hit, error) {
+	s, err := load()
+	if err != nil {
+		return nil, err
+	}
+	return s.index.search(query, most), nil
 }

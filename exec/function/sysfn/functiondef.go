@@ -8,6 +8,7 @@ import (
 	"github.com/tributarydb/tributary/exec/objname"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/lex"
+	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -32,6 +33,9 @@ func addFunctions(t function.Table) {
 		f := h.Catalog().Function(types.OID(a[0].(int64)))
 		if f == nil {
 			return nil, nil
+		}
+		if f.Aggregate != nil {
+			return nil, pgerr.New(pgerr.WrongObjectType, "%q is an aggregate function", f.Name)
 		}
 		return functionDef(h, f), nil
 	}))

@@ -134,7 +134,7 @@ func findObject(h function.Host, class, oid types.OID, sub int64) (*object, erro
 			kind = "aggregate"
 		}
 		short, _ := objname.RegOut(h, types.RegprocedureOID, oid)
-		o := &object{kind: kind, schema: space, names: []string{space, f.Name}, described: kind + " " + short}
+		o := &object{kind: kind, schema: space, names: []string{space, f.Shown()}, described: kind + " " + short}
 		list := ""
 		for i, a := range f.Args {
 			name := types.TypeName(a)
@@ -146,7 +146,7 @@ func findObject(h function.Host, class, oid types.OID, sub int64) (*object, erro
 			}
 			list += name
 		}
-		o.identity = space + "." + lex.QuoteName(f.Name) + "(" + list + ")"
+		o.identity = space + "." + lex.QuoteName(f.Shown()) + "(" + list + ")"
 		return o, nil
 	case classDatabase:
 		return &object{kind: "database", name: h.Session().Database, identity: lex.QuoteName(h.Session().Database), names: []string{h.Session().Database},

@@ -485,7 +485,7 @@ func addSequences(t function.Table) {
 		}))
 	}
 	t.Put("pg_sequence_last_value(regclass)", hosted(func(c *function.Call, h function.Host, a []types.Datum) (types.Datum, error) {
-		v := h.Catalog().SequenceAt(types.OID(a[0].(int64)))
+		v := function.SequenceAt(h, types.OID(a[0].(int64)))
 		if !v.Called {
 			return nil, nil
 		}

@@ -4,9 +4,7 @@ import (
 	"time"
 
 	"github.com/tributarydb/tributary/exec/function"
-	"github.com/tributarydb/tributary/exec/vector"
 	"github.com/tributarydb/tributary/sql/datetime"
-	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -26,30 +24,8 @@ func addDatetime(t function.Table) {
 		return time.Now().In(c.Env.Location()).Format("Mon Jan 02 15:04:05.000000 2006 MST"), nil
 	})))
 	for _, ty := range []string{"date", "time", "timetz", "timestamp", "timestamptz", "interval"} {
-		t.Put("extract(text,"+ty+")", extractMaker(ty, function.Datums(func(c *function.Call, a []types.Datum) (types.Datum, error) {
-			v, ok, err := types.Extract(a[0].(string), c.Types[1], a[1], c.Env.Location())
-			if err != nil || !ok {
-				return nil, err
-			}
-			return v, nil
-		})))
-		t.Put("date_part(text,"+ty+")", function.Always(function.Datums(func(c *function.Call, a []types.Datum) (types.Datum, error) {
-			at := c.Types[1]
-			d := a[1]
-			if at.OID == types.DateOID {
-				// date_part(text, date) reads the date as a timestamp
-				ts, err := datetime.DateToTimestamp(d.(int64))
-				if err != nil {
-					return nil, err
-				}
-				at, d = types.Timestamp, ts
-			}
-			v, ok, err := types.Extract(a[0].(string), at, d, c.Env.Location())
-			if err != nil || !ok {
-				return nil, err
-			}
-			return v.Float64(), nil
-		})))
+		t.Put("extract(text,"+ty+")", function.Always(extract))
+		t.Put("date_part(text,"+ty+")", function.Always(datePart))
 	}
 	t.Put("date_trunc(text,timestamp)", function.Always(function.Try2(func(_ *function.Call, u string, v int64) (int64, error) { return datetime.DateTrunc(u, v, nil) })))
 	t.Put("date_trunc(text,timestamptz)", function.Always(function.Try2(func(c *function.Call, u string, v int64) (int64, error) {
@@ -172,62 +148,6 @@ func addDatetime(t function.Table) {
 		return datetime.TimeTZAtZone(v, int32(-east)), nil
 	})))
 	addOverlaps(t)
-}
-
-// extractMaker adds a typed loop for the whole-numbered fields of a day (year,
-// month, day …) of dates and timestamps, where the field is a constant.
-func extractMaker(ty string, slow function.Impl) function.Maker {
-	if ty != "date" && ty != "timestamp" {
-		return function.Always(slow)
-	}
-	return function.Always(func(c *function.Call, args []*vector.Vec) (*vector.Vec, error) {
-		if !args[0].One || args[1].One {
-			return slow(c, args)
-		}
-		var f func(y, m, d int) int
-		switch args[0].Str(0) {
-		case "year":
-			f = func(y, _, _ int) int {
-				if y <= 0 {
-					y-- // there is no year 0
-				}
-				return y
-			}
-		case "month":
-			f = func(_, m, _ int) int { return m }
-		case "day":
-			f = func(_, _, d int) int { return d }
-		case "quarter":
-			f = func(_, m, _ int) int { return (m-1)/3 + 1 }
-		default:
-			return slow(c, args)
-		}
-		day := vector.IntReader(args[1])
-		stamp := args[1].Kind == vector.I64
-		out := &vector.Vec{Kind: vector.Bin, N: c.N, Valid: c.Valid}
-		off := vector.Alloc[int32](c.Arena, c.N+1)
-		data := vector.Alloc[byte](c.Arena, 8*c.N)[:0]
-		for i := range c.N {
-			off[i] = int32(len(data))
-			if c.Skip(i) {
-				continue
-			}
-			v := day(i)
-			if stamp {
-				if datetime.IsInfTimestamp(v) {
-					return slow(c, args)
-				}
-				v = datetime.TimestampToDate(v)
-			} else if datetime.IsInfDate(v) {
-				return slow(c, args)
-			}
-			y, m, d := datetime.DateToYMD(v)
-			data = number.DecimalFromInt64(int64(f(y, m, d)), 0).AppendBinary(data)
-		}
-		off[c.N] = int32(len(data))
-		out.Off, out.Data = off, data
-		return out, nil
-	})
 }
 
 func intArg(a []types.Datum, i int) int { return int(a[i].(int64)) }

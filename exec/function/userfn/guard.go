@@ -29,10 +29,10 @@ func newGuard(f *catalog.Function, def *syntax.DefStmt, file *syntax.File, batch
 			if !ok || i >= len(in) {
 				break
 			}
-			switch in[i].Type.OID {
-			case types.Float4OID, types.Float8OID:
+			switch in[i].Type.Class() {
+			case types.ClassFloat:
 				g.floats[id.Name] = true
-			case types.Int2OID, types.Int4OID, types.Int8OID:
+			case types.ClassInteger:
 				g.ints[id.Name] = true
 			}
 		}

@@ -76,8 +76,8 @@ func results(c *function.Call, get func(i int) (starlark.Value, error)) (*vector
 		}
 		return d, err
 	}
-	switch c.Ret.OID {
-	case types.Float8OID:
+	switch class := c.Ret.Class(); {
+	case c.Ret.Form() == types.FormFloat64:
 		return function.Each(c, func(i int) (float64, error) {
 			v, err := get(i)
 			if err != nil {
@@ -92,7 +92,7 @@ func results(c *function.Call, get func(i int) (starlark.Value, error)) (*vector
 			}
 			return d.(float64), nil
 		})
-	case types.Int2OID, types.Int4OID, types.Int8OID:
+	case class == types.ClassInteger:
 		return function.Each(c, func(i int) (int64, error) {
 			v, err := get(i)
 			if err != nil {
@@ -104,7 +104,7 @@ func results(c *function.Call, get func(i int) (starlark.Value, error)) (*vector
 			}
 			return d.(int64), nil
 		})
-	case types.BoolOID:
+	case class == types.ClassBool:
 		return function.Each(c, func(i int) (bool, error) {
 			v, err := get(i)
 			if err != nil {
@@ -151,14 +151,14 @@ func reader(c *function.Call, v *vector.Vec, t types.Type, env *types.Env) func(
 	if v.Kind == vector.Null {
 		return func(int) (starlark.Value, error) { return starlark.None, nil }
 	}
-	switch t.OID {
-	case types.Float4OID, types.Float8OID:
+	switch t.Class() {
+	case types.ClassFloat:
 		x := vector.Reader[float64](v, t)
 		return orNull(func(i int) starlark.Value { return starlark.Float(x(i)) })
-	case types.Int2OID, types.Int4OID, types.Int8OID:
+	case types.ClassInteger:
 		x := vector.IntReader(v)
 		return orNull(func(i int) starlark.Value { return starlark.MakeInt64(x(i)) })
-	case types.BoolOID:
+	case types.ClassBool:
 		x := vector.Reader[bool](v, t)
 		return orNull(func(i int) starlark.Value { return starlark.Bool(x(i)) })
 	}
@@ -232,8 +232,8 @@ func columnOf(c *function.Call, v *vector.Vec, t types.Type, env *types.Env) (*c
 			col.null[i] = v.Null(i)
 		}
 	}
-	switch t.OID {
-	case types.Float4OID, types.Float8OID:
+	switch t.Class() {
+	case types.ClassFloat:
 		col.kind, col.f = floats, make([]float64, c.N)
 		if v.Kind == vector.F64 && !v.One {
 			copy(col.f, vector.Values[float64](v))
@@ -245,7 +245,7 @@ func columnOf(c *function.Call, v *vector.Vec, t types.Type, env *types.Env) (*c
 				col.f[i] = x(i)
 			}
 		}
-	case types.Int2OID, types.Int4OID, types.Int8OID:
+	case types.ClassInteger:
 		col.kind, col.i = ints, make([]int64, c.N)
 		if v.Kind != vector.Null {
 			x := vector.IntReader(v)
@@ -253,7 +253,7 @@ func columnOf(c *function.Call, v *vector.Vec, t types.Type, env *types.Env) (*c
 				col.i[i] = x(i)
 			}
 		}
-	case types.BoolOID:
+	case types.ClassBool:
 		col.kind, col.b = bools, make([]bool, c.N)
 		if v.Kind != vector.Null {
 			x := vector.Reader[bool](v, t)

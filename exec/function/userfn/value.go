@@ -30,10 +30,10 @@ func toValue(t types.Type, d types.Datum, env *types.Env) (starlark.Value, error
 	if d == nil {
 		return starlark.None, nil
 	}
-	switch t.OID {
-	case types.JSONOID, types.JSONBOID:
+	switch t.Class() {
+	case types.ClassJSON, types.ClassJSONB:
 		return fromJSON(string(types.AppendText(nil, t, d, env)))
-	case types.DateOID, types.TimestampOID, types.TimestamptzOID:
+	case types.ClassDate, types.ClassTimestamp, types.ClassTimestamptz:
 		us, finite := d.(int64), true
 		if t.OID == types.DateOID {
 			if finite = !datetime.IsInfDate(us); finite {
@@ -50,8 +50,8 @@ func toValue(t types.Type, d types.Datum, env *types.Env) (starlark.Value, error
 	case bool:
 		return starlark.Bool(v), nil
 	case int64:
-		switch t.OID {
-		case types.Int2OID, types.Int4OID, types.Int8OID, types.OIDOID:
+		switch t.Class() {
+		case types.ClassInteger, types.ClassObject:
 			return starlark.MakeInt64(v), nil
 		}
 	case float64:
@@ -83,8 +83,8 @@ func toDatum(t types.Type, v starlark.Value, env *types.Env, depth int) (types.D
 	if depth > maxNested {
 		return nil, mismatch(t, v)
 	}
-	switch t.OID {
-	case types.JSONOID, types.JSONBOID:
+	switch t.Class() {
+	case types.ClassJSON, types.ClassJSONB:
 		if v == starlark.None {
 			return nil, nil
 		}
@@ -93,7 +93,8 @@ func toDatum(t types.Type, v starlark.Value, env *types.Env, depth int) (types.D
 			return nil, err
 		}
 		return types.ParseText(t, b.String(), env)
-	case types.VoidOID:
+	}
+	if t.Form() == types.FormNull {
 		return nil, nil
 	}
 	if el, ok := t.Elem(); ok {
@@ -126,27 +127,28 @@ func toDatum(t types.Type, v starlark.Value, env *types.Env, depth int) (types.D
 			return bool(x), nil
 		}
 	case starlark.Int:
-		switch t.OID {
-		case types.Int2OID, types.Int4OID, types.Int8OID, types.OIDOID:
+		switch t.Class() {
+		case types.ClassInteger, types.ClassObject:
 			return toInt(t, x)
-		case types.Float4OID, types.Float8OID:
+		case types.ClassFloat:
 			return float64(x.Float()), nil
-		case types.NumericOID:
+		case types.ClassNumeric:
 			return number.DecimalFromBig(x.BigInt(), 0), nil
 		}
 	case starlark.Float:
 		f := float64(x)
-		switch t.OID {
-		case types.Float4OID:
+		switch t.Class() {
+		case types.ClassFloat:
+			if t.Form() == types.FormFloat64 {
+				return f, nil
+			}
 			if f32 := float64(float32(f)); math.IsInf(f32, 0) && !math.IsInf(f, 0) {
 				return nil, pgerr.New(pgerr.NumericValueOutOfRange, "value out of range: overflow")
 			}
 			return float64(float32(f)), nil
-		case types.Float8OID:
-			return f, nil
-		case types.NumericOID:
+		case types.ClassNumeric:
 			return number.DecimalFromFloat64(f), nil
-		case types.Int2OID, types.Int4OID, types.Int8OID:
+		case types.ClassInteger:
 			if f == math.Trunc(f) && !math.IsInf(f, 0) {
 				i, err := starlark.NumberToInt(x)
 				if err != nil {
@@ -156,12 +158,12 @@ func toDatum(t types.Type, v starlark.Value, env *types.Env, depth int) (types.D
 			}
 		}
 	case decimal:
-		switch t.OID {
-		case types.NumericOID:
+		switch t.Class() {
+		case types.ClassNumeric:
 			return x.d, nil
-		case types.Float4OID, types.Float8OID:
+		case types.ClassFloat:
 			return x.d.Float64(), nil
-		case types.Int2OID, types.Int4OID, types.Int8OID:
+		case types.ClassInteger:
 			if i, ok := x.d.Int64(); ok && number.DecimalFromInt64(i, 0).Cmp(x.d) == 0 {
 				return toInt(t, starlark.MakeInt64(i))
 			}

@@ -146,14 +146,10 @@ func (s *aggShared) newAggs() ([]agg.Agg, error) {
 }
 
 func (s *aggShared) newAgg(c expr.AggCall) (agg.Agg, error) {
-	var te *types.Env
-	if s.env != nil {
-		te = s.env.Types
-	}
 	if s.n.Phase == plan.AggSingle {
-		return agg.NewWhole(c, te)
+		return agg.NewWhole(c, s.env)
 	}
-	return agg.New(c, te)
+	return agg.New(c, s.env)
 }
 
 type aggThread struct {

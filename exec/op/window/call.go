@@ -8,6 +8,7 @@ import (
 	"github.com/tributarydb/tributary/exec/agg"
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/eval"
+	"github.com/tributarydb/tributary/exec/function"
 	"github.com/tributarydb/tributary/planner/fn"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -22,7 +23,7 @@ type call struct {
 	args   []*eval.Program
 	filter *eval.Program
 	offset [2]*eval.Program // of the frame's start and end
-	env    *types.Env
+	env    *function.Env
 	writes bool // the aggregate's value may be as long as its rows, and is written (agg.Written)
 }
 

@@ -212,8 +212,8 @@ func (f *call) rangeOffsets(ctx context.Context, r *rows, p *block, dst []int64,
 		t = types.Timestamp
 	}
 	move := shift{back: back != desc, upper: (side == 1) != desc}
-	if t.OID == types.TimestamptzOID && f.env != nil {
-		move.loc = f.env.Location
+	if t.OID == types.TimestamptzOID {
+		move.loc = f.env.Location()
 	}
 	within := r.valued // NULLs come first or last
 	for i := range dst {

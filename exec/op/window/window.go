@@ -140,10 +140,8 @@ func (o *window) compile(in []plan.Column, env *function.Env) error {
 			}
 			f.offset[i] = p
 		}
-		if env != nil {
-			f.env = env.Types
-		}
-		f.writes = it.Call.Fn.Kind == fn.Aggregate && agg.NewWritten(it.Call, f.env) != nil
+		f.env = env
+		f.writes = it.Call.Fn.Kind == fn.Aggregate && agg.NewWritten(it.Call, env) != nil
 		o.ranged = o.ranged || it.Frame.Mode == 'v' && (f.offset[0] != nil || f.offset[1] != nil)
 		o.funcs = append(o.funcs, f)
 	}

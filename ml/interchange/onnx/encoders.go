@@ -122,7 +122,7 @@ func (b *builder) category(e *encoded, c *feature.FitCol) error {
 		null = none
 	}
 	var at string
-	if feature.IsNumber(c.Type) {
+	if c.Type.IsNumber() {
 		b.input(c.Name, tDouble, 1)
 		values, order := make([]float64, len(c.Cats)), make([]float64, len(c.Cats))
 		for k, key := range c.Cats {

@@ -55,6 +55,7 @@ type about struct {
 	Outputs    []column    `json:"outputs"`
 	Windows    *windows    `json:"windows,omitempty"`
 	Options    []text      `json:"options,omitempty"`
+	Beside     string      `json:"beside_target,omitempty"`
 	Rows       int64       `json:"rows"`
 	Iterations int         `json:"iterations"`
 	TrainLoss  num         `json:"train_loss"`
@@ -207,7 +208,7 @@ func write(f *interchange.File) ([]byte, error) {
 	out := file{Format: marker, Version: version, Name: f.Name, SHA256: hex.EncodeToString(sum[:]), Bytes: f.Canonical, Encoders: coders(f.Model.Fitted),
 		Model: about{Algorithm: v.Algorithm, Task: v.Task, Statement: v.Statement, Target: v.Target, Classes: v.Classes, Features: columns(v.Features),
 			Outputs: columns(v.Outputs), Rows: v.Rows, Iterations: v.Iterations, TrainLoss: num(v.TrainLoss), Converged: v.Converged, Stopped: v.Stopped,
-			Seconds: num(v.Seconds), CreatedAt: v.CreatedAt, Metrics: values(v.Metrics)}}
+			Seconds: num(v.Seconds), CreatedAt: v.CreatedAt, Metrics: values(v.Metrics), Beside: v.Beside}}
 	a := &out.Model
 	if len(v.Target) > 0 {
 		t := typeOf(v.TargetType)
@@ -272,7 +273,7 @@ func coders(f *feature.Fitted) (out []coder) {
 	for i := range f.Cols {
 		c := &f.Cols[i]
 		o := coder{Column: c.Name, Encoder: c.Encoder.String(), Center: nums(c.Center), Scale: nums(c.Scale), Indicator: c.Indicator, NullSlot: c.NullSlot, Bounds: nums(c.Bounds)}
-		if feature.IsNumber(c.Type) && c.Cats == nil {
+		if c.Type.IsNumber() && c.Cats == nil {
 			fill := num(c.Fill)
 			o.Fill = &fill
 		}
@@ -313,7 +314,7 @@ func read(b []byte, o *interchange.Options) (*interchange.File, error) {
 func (a *about) version() *catalog.ModelVersion {
 	v := &catalog.ModelVersion{Algorithm: a.Algorithm, Task: a.Task, Statement: a.Statement, Target: a.Target, Classes: a.Classes, Features: features(a.Features),
 		Outputs: features(a.Outputs), Rows: a.Rows, Iterations: a.Iterations, TrainLoss: float64(a.TrainLoss), Converged: a.Converged, Stopped: a.Stopped,
-		Seconds: float64(a.Seconds), CreatedAt: a.CreatedAt, Metrics: named(a.Metrics)}
+		Seconds: float64(a.Seconds), CreatedAt: a.CreatedAt, Metrics: named(a.Metrics), Beside: a.Beside}
 	if a.TargetType != nil {
 		v.TargetType = a.TargetType.sql()
 	}

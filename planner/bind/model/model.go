@@ -72,6 +72,7 @@ func (m *model) prediction(mode expr.PredictMode) (t types.Type, parts []int) {
 func resolveModel(sc *scope.Scope, n ast.Node, fun string) (*model, error) {
 	b := sc.Binder
 	var text string
+	var rewrite func(names ...string) // the text, which is an identifier for each name or one string
 	switch x := typing.Unparen(n).(type) {
 	case *ast.A_Const:
 		s, ok := x.Val.(*ast.String)
@@ -79,12 +80,19 @@ func resolveModel(sc *scope.Scope, n ast.Node, fun string) (*model, error) {
 			return nil, pgerr.New(pgerr.DatatypeMismatch, "the first argument of %s is the name of a model", fun).At(b.PosExpr(n))
 		}
 		text = s.SVal
+		rewrite = func(names ...string) { s.SVal = strings.Join(names, ".") }
 	case *ast.ColumnRef:
 		names, rest := typing.SplitFields(x)
 		if len(rest) > 0 {
 			return nil, pgerr.New(pgerr.SyntaxError, "the first argument of %s is the name of a model", fun).At(b.PosExpr(n))
 		}
 		text = strings.Join(names, ".")
+		rewrite = func(names ...string) {
+			x.Fields = ast.NewNodeList()
+			for _, name := range names {
+				x.Fields.Append(ast.NewString(name))
+			}
+		}
 	case *ast.TypeCast:
 		return resolveModel(sc, x.Arg, fun)
 	default:
@@ -108,6 +116,15 @@ func resolveModel(sc *scope.Scope, n ast.Node, fun string) (*model, error) {
 	if m == nil {
 		return nil, pgerr.New(pgerr.UndefinedObject, "model \"%s\" does not exist", strings.TrimSuffix(text, suffix)).
 			WithHint("SHOW MODELS lists the models there are.").At(b.PosExpr(n))
+	}
+	if b.Named != nil {
+		b.Named.Models[m.OID] = append(b.Named.Models[m.OID], func(now string) {
+			if now = lex.QuoteName(now) + suffix; strings.Contains(text, ".") {
+				rewrite(lex.QuoteName(schema), now)
+			} else {
+				rewrite(now)
+			}
+		})
 	}
 	b.Note(m.OID, m.Version, 'U', b.As, false)
 	v, err := m.Want(number)
@@ -167,6 +184,9 @@ func View(sc *scope.Scope, name string, args []ast.Node) (string, []types.Datum,
 	b := sc.Binder
 	full := "ml." + name
 	m, err := resolveModel(sc, args[0], full)
+	if err == nil && name != "trials" {
+		args, m, err = takeTrial(sc, m, args, full)
+	}
 	if err != nil {
 		return "", nil, nil, err
 	}

@@ -29,6 +29,9 @@ func Predict(sc *scope.Scope, name string, args []ast.Node, p scope.Place) (expr
 			WithHint("Write %s('model', t) with a row of t, or %s('model', feature => value, …).", name, name).At(pos.At())
 	}
 	m, err := resolveModel(sc, args[0], name)
+	if err == nil {
+		args, m, err = takeTrial(sc, m, args, name)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -284,13 +287,19 @@ func Table(sc *scope.Scope, name string, n *ast.RangeFunction, fc *ast.FuncCall)
 	pos := b.SpotFunc(name)
 	full := "ml." + name
 	thresholds := slices.ContainsFunc([]string{"predict", "evaluate", "confusion_matrix"}, func(n string) bool { return n == name })
-	if len(args) == 0 || len(args) > 2 && !(len(args) == 3 && thresholds) || len(args) == 1 && name != "evaluate" {
-		return scope.FromItem{}, true, pgerr.New(pgerr.UndefinedFunction, "%s takes a model's name and a query", full).
-			WithHint("Write %s('model', (SELECT …)).", full).At(pos.At())
+	takes := pgerr.New(pgerr.UndefinedFunction, "%s takes a model's name and a query", full).WithHint("Write %s('model', (SELECT …)).", full).At(pos.At())
+	if len(args) == 0 {
+		return scope.FromItem{}, true, takes
 	}
 	m, err := resolveModel(sc, args[0], full)
+	if err == nil {
+		args, m, err = takeTrial(sc, m, args, full)
+	}
 	if err != nil {
 		return scope.FromItem{}, true, err
+	}
+	if len(args) > 2 && !(len(args) == 3 && thresholds) || len(args) == 1 && name != "evaluate" {
+		return scope.FromItem{}, true, takes
 	}
 	var threshold expr.Expr
 	if thresholds {
@@ -327,7 +336,7 @@ func Table(sc *scope.Scope, name string, n *ast.RangeFunction, fc *ast.FuncCall)
 	case name == "evaluate" && parts != nil:
 		it, err := evaluateTargets(sc, m, args[0], sub, n)
 		return it, true, err
-	case name == "evaluate" && (len(m.v.Target) == 0 || m.v.Task == catalog.TaskTimeToEvent):
+	case name == "evaluate" && (len(m.v.Target) == 0 || m.v.Task == catalog.TaskTimeToEvent || m.v.Task == catalog.TaskRanking):
 		it, err := evaluateUnlabelled(sc, m, args[0], sub, n, pos)
 		return it, true, err
 	case name == "confusion_matrix" && parts != nil:

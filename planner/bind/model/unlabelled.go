@@ -1,6 +1,8 @@
 package model
 
 import (
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/multigres/multigres/go/common/parser/ast"
@@ -13,11 +15,31 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
+// beside returns the column that an evaluation needs beside the target; of a version from before it was
+// kept what the statement gave as this option.
+func (m *model) beside(option string) string {
+	if m.v.Beside != "" {
+		return m.v.Beside
+	}
+	return strings.Trim(m.option(option), `'"`)
+}
+
+// option returns the text of an option in the model's statement, by any of its names; "" for none.
+func (m *model) option(names ...string) string {
+	for _, o := range m.v.Options {
+		if slices.Contains(names, strings.ToLower(o.Name)) {
+			return o.Value
+		}
+	}
+	return ""
+}
+
 // evaluateUnlabelled binds ml.evaluate('model', (query)) of a model whose predictions
-// are not compared with a label:
+// are not compared with a label row by row:
 //
 //	clustering      the distances of rows to their centroids
 //	time to event   Harrell's index of durations, events and risks
+//	ranking         NDCG and the average precision of each query, and their means
 //	others          the mean of each number that is predicted for a row, such as an
 //	                autoencoder's reconstruction error
 func evaluateUnlabelled(sc *scope.Scope, m *model, name ast.Node, query *ast.SubLink, n *ast.RangeFunction, pos typing.Position) (scope.FromItem, error) {
@@ -27,11 +49,19 @@ func evaluateUnlabelled(sc *scope.Scope, m *model, name ast.Node, query *ast.Sub
 	case catalog.TaskClustering:
 		cols = []string{"sum(q.distance * q.distance) AS inertia", "avg(q.distance * q.distance) AS mean_squared_distance"}
 	case catalog.TaskTimeToEvent:
-		for _, o := range m.v.Options {
-			if o.Name == "event" {
-				cols = []string{"concordance_index(" + column(m.v.Target[0]) + "::float8, " + column(o.Value) + "::int <> 0, " + column(m.v.Outputs[0].Name) + ") AS concordance"}
-			}
+		if beside := m.beside("event"); beside != "" {
+			cols = []string{"concordance_index(" + column(m.v.Target[0]) + "::float8, " + column(beside) + "::int <> 0, " + column(m.v.Outputs[0].Name) + ") AS concordance"}
 		}
+	case catalog.TaskRanking:
+		label, score := column(m.v.Target[0])+"::float8", column(m.v.Outputs[0].Name)
+		places := "10"
+		if n, err := strconv.Atoi(strings.Trim(m.option("eval_at", "ndcg_eval_at"), "'")); err == nil {
+			places = strconv.Itoa(n)
+		}
+		of := "(SELECT ndcg(" + label + ", " + score + ", " + places + ") AS ndcg, CASE WHEN min(" + label + ") = 0 AND max(" + label +
+			") > 0 THEN average_precision(" + label + " > 0, " + score + ") WHEN count(" + label + ") > 0 THEN 1 END AS map FROM ml.predict('', (SELECT 1)) AS q GROUP BY " +
+			column(m.beside("query_id")) + ") AS g"
+		return overPredictions(sc, "SELECT avg(g.ndcg) AS ndcg, avg(g.map) AS map FROM "+of, "evaluate", name, query, n)
 	default:
 		for _, o := range m.v.Outputs {
 			if o.Type.OID == types.Float8OID {

@@ -182,7 +182,7 @@ func rangeVar(sc *scope.Scope, n *ast.RangeVar) (scope.FromItem, error) {
 		return virtual(sc, hit, n)
 	}
 	if b.Named != nil {
-		b.Named[n] = hit.Rel.OID
+		b.Named.Relations[n] = hit.Rel.OID
 	}
 	switch r := hit.Rel; r.Kind {
 	case catalog.KindTable, catalog.KindMatView:
@@ -196,19 +196,11 @@ func rangeVar(sc *scope.Scope, n *ast.RangeVar) (scope.FromItem, error) {
 	case catalog.KindView:
 		return view(sc, r, hit.Schema, n)
 	case catalog.KindSequence:
-		at := b.Session.State.SequenceAt(r.OID)
-		values := []types.Datum{at.Last, int64(0), at.Called}
-		node := &plan.Values{Rows: [][]expr.Expr{nil}}
-		rl := &scope.Item{Name: n.RelName, Schema: hit.Schema, OID: r.OID, System: TableOID(r.OID)}
-		for i, c := range []plan.Column{{Name: "last_value", Type: types.Int8}, {Name: "log_cnt", Type: types.Int8}, {Name: "is_called", Type: types.Bool}} {
-			nc := b.NewCol(sc.Level, c.Name, c.Type)
-			nc.Num = int16(i + 1)
-			node.Cols = append(node.Cols, nc)
-			node.Rows[0] = append(node.Rows[0], &expr.Const{Val: values[i], Typ: c.Type})
-			rl.Cols = append(rl.Cols, scope.Column{Name: c.Name, Expr: scope.Col(nc)})
-		}
+		v := &plan.Virtual{Schema_: "pg_catalog", Name: plan.SequenceRow, Alias: n.RelName, Args: []types.Datum{int64(r.OID)}}
+		rl := virtualCols(sc, v, []plan.Column{{Name: "last_value", Type: types.Int8}, {Name: "log_cnt", Type: types.Int8}, {Name: "is_called", Type: types.Bool}})
+		rl.Name, rl.Schema, rl.OID, rl.System = n.RelName, hit.Schema, r.OID, TableOID(r.OID)
 		b.TableUse(r, 'r')
-		return Finish(sc, node, rl, n.Alias, "table")
+		return Finish(sc, v, rl, n.Alias, "table")
 	}
 	what := map[catalog.RelKind]string{catalog.KindIndex: "indexes", catalog.KindComposite: "composite types"}[hit.Rel.Kind]
 	return scope.FromItem{}, pgerr.New(pgerr.WrongObjectType, "cannot open relation \"%s\"", n.RelName).

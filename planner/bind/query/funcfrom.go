@@ -292,7 +292,7 @@ func relationFunc(sc *scope.Scope, n *ast.RangeFunction, fc *ast.FuncCall) (scop
 					if v.Name, v.Args, keys, err = b.Stmt.Nested.ModelView(sc, name, args); err != nil {
 						return it, true, err
 					}
-					if keys != nil && !slices.ContainsFunc(cols, func(c plan.Column) bool { return c.Name == "model" }) {
+					if keys != nil && (name == "trials" || !slices.ContainsFunc(cols, func(c plan.Column) bool { return c.Name == "model" })) {
 						cols = append(keys, cols...) // it looks into one model, which has groups
 					}
 				}

@@ -538,5 +538,6 @@ func (g *grouper) node(input plan.Node) plan.Node {
 		a.Aggs = append(a.Aggs, x.Item)
 	}
 	a.Aggs = append(a.Aggs, g.variants...)
+	scope.Arranged(input, a.Aggs)
 	return a
 }

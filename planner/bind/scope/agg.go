@@ -61,6 +61,9 @@ func (sc *Scope) aggregate(n *ast.FuncCall, call expr.AggCall, p Place, pos typi
 		if len(call.OrderBy) > 0 {
 			return nil, pgerr.Unsupported("aggregate ORDER BY is not implemented for window functions").At(pos.At())
 		}
+		if call.Machine != nil {
+			call.Machine.Arrival = true
+		}
 		return sc.windowCall(n.Over, call, p, pos)
 	}
 	if call.Distinct {

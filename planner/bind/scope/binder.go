@@ -63,8 +63,8 @@ type Binder struct {
 	typing.Resolver
 	Session *Session
 	Stmt    *Statement
-	// Named, if not nil, receives the relations that the text names.
-	Named map[*ast.RangeVar]types.OID
+	// Named, if not nil, receives the relations and models that the text names.
+	Named *Named
 	// As is the role whose privileges count for what the text reads: the view's owner; 0 is the role
 	// that runs the statement.
 	As types.OID
@@ -78,6 +78,13 @@ type Binder struct {
 	over  *Binder // the text that reads this one's view; nil for the statement's
 	// Rows says that the text may name ctid or xmin, so scans have them.
 	Rows bool
+}
+
+// Named has the places in a text that name a relation, and for each model what changes the places that
+// name it so that they name it as it is called now.
+type Named struct {
+	Relations map[*ast.RangeVar]types.OID
+	Models    map[types.OID][]func(now string)
 }
 
 // Nested has the functions that bind parts of expressions and FROM clauses in packages above this

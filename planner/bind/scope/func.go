@@ -65,7 +65,7 @@ func (sc *Scope) funcCall(n *ast.FuncCall, p Place) (expr.Expr, error) {
 	if t := b.Trace(); t != nil {
 		t.Calls[n] = &expr.Call{Fn: f, Args: args, Typ: ret}
 	}
-	if f.User != nil && f.User.Language == catalog.LanguageSQL {
+	if f.User != nil && f.User.Aggregate == nil && f.User.Language == catalog.LanguageSQL {
 		return b.Stmt.Nested.Function(sc, f, args, ret, p)
 	}
 	switch f.Kind {
@@ -76,6 +76,11 @@ func (sc *Scope) funcCall(n *ast.FuncCall, p Place) (expr.Expr, error) {
 		call := expr.AggCall{Fn: f, Args: args, Typ: ret, Distinct: n.AggDistinct, Star: n.AggStar}
 		if len(args) == 0 && !n.AggStar {
 			return nil, pgerr.New(pgerr.WrongObjectType, "%s(*) must be used to call a parameterless aggregate function", name).At(inv.Pos.At())
+		}
+		if f.User != nil {
+			if call.Machine, err = newMachine(sc, f, args, ret, inv.Pos); err != nil {
+				return nil, err
+			}
 		}
 		return sc.aggregate(n, call, p, inv.Pos)
 	case fn.Window:

@@ -18,16 +18,8 @@ func (b *Resolver) CanCoerce(from, to types.OID, ctx fn.CastContext) bool {
 	if from == to || from == types.UnknownOID || from == 0 {
 		return true
 	}
-	array := b.IsArray(types.Type{OID: from})
-	switch class := to.Class(); {
-	case to == types.AnyEnumOID:
-		return b.IsEnum(from)
-	case to == types.AnyNonArrayOID || to == types.AnyCompatibleNonArrayOID:
-		return !array
-	case class == types.ClassAnyArray || class == types.ClassAnyCompatibleArray:
-		return array
-	case to == types.AnyOID || to.IsPolymorphic():
-		return true
+	if takes, is := fn.Polymorphic(to, b.IsArray(types.Type{OID: from}), b.IsEnum(from)); is {
+		return takes
 	}
 	if to == types.Int2VectorOID || to == types.OIDVectorOID {
 		return ctx == fn.ExplicitCast && b.Category(from) == 'S'

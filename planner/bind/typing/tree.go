@@ -76,44 +76,11 @@ func Items(l *ast.NodeList) []ast.Node {
 	return l.Items
 }
 
-// Text is the value of a constant, name or type node.
-func Text(n ast.Node) string {
-	switch n := n.(type) {
-	case nil:
-		return ""
-	case *ast.String:
-		return n.SVal
-	case *ast.Integer:
-		return n.SqlString()
-	case *ast.Float:
-		return n.FVal
-	case *ast.Boolean:
-		if n.BoolVal {
-			return "true"
-		}
-		return "false"
-	case *ast.A_Const:
-		if n.Val == nil {
-			return ""
-		}
-		return Text(n.Val)
-	case *ast.TypeName:
-		if l := Items(n.Names); len(l) > 0 {
-			return Text(l[len(l)-1])
-		}
-	case *ast.NodeList:
-		if l := Items(n); len(l) > 0 {
-			return Text(l[len(l)-1])
-		}
-	}
-	return ""
-}
-
-// Texts is Text of each node of a list.
+// Texts are the texts of a list's constants and names.
 func Texts(l *ast.NodeList) []string {
 	var out []string
 	for _, n := range Items(l) {
-		out = append(out, Text(n))
+		out = append(out, parse.ConstText(n))
 	}
 	return out
 }

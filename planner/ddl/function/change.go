@@ -10,6 +10,7 @@ import (
 	"github.com/tributarydb/tributary/planner/fn"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/lex"
+	"github.com/tributarydb/tributary/sql/parse"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -104,14 +105,14 @@ func (p *Planner) existingFunction(n ast.Node, aggregate bool) (*catalog.Functio
 	}
 	switch {
 	case err != nil && pgerr.Is(err, pgerr.DependentObjectsStillExist):
-		return nil, pgerr.New(pgerr.InsufficientPrivilege, "must be owner of function %s", typing.Text(n.(*ast.ObjectWithArgs).Objname))
+		return nil, pgerr.New(pgerr.InsufficientPrivilege, "must be owner of function %s", parse.ConstText(n.(*ast.ObjectWithArgs).Objname))
 	case err != nil:
 		return nil, err
 	case f == nil && name == "":
 		return nil, pgerr.New(pgerr.UndefinedFunction, "could not find a %s named %q", word, strings.Join(typing.Texts(n.(*ast.ObjectWithArgs).Objname), "."))
 	case f == nil:
 		return nil, pgerr.New(pgerr.UndefinedFunction, "%s %s does not exist", word, name)
-	case aggregate: // there are none of a user's
+	case aggregate && f.Aggregate == nil:
 		return nil, pgerr.New(pgerr.WrongObjectType, "function %s is not an aggregate", name)
 	}
 	return f, nil
@@ -136,7 +137,11 @@ func (p *Planner) Drop(n *ast.DropStmt, cascade bool) error {
 				if name == "" {
 					name = strings.Join(typing.Texts(o.(*ast.ObjectWithArgs).Objname), ".") + "()"
 				}
-				p.Notice("function %s does not exist, skipping", name)
+				kind := "function"
+				if aggregate {
+					kind = "aggregate"
+				}
+				p.Notice("%s %s does not exist, skipping", kind, name)
 				continue
 			}
 		}
@@ -146,6 +151,9 @@ func (p *Planner) Drop(n *ast.DropStmt, cascade bool) error {
 		f, err := p.existingFunction(o, aggregate)
 		if err != nil {
 			return err
+		}
+		if f.Aggregate != nil && n.RemoveType == ast.OBJECT_FUNCTION {
+			return pgerr.New(pgerr.WrongObjectType, "%q is an aggregate function", f.Name).WithHint("Use DROP AGGREGATE to drop aggregate functions.")
 		}
 		if sc := p.State().Schema(f.Schema); sc == nil || !p.Owns(sc.Owner) {
 			if err := p.ownFunction(f); err != nil {
@@ -209,6 +217,9 @@ func (p *Planner) Alter(n *ast.AlterFunctionStmt) error {
 	if err != nil {
 		return err
 	}
+	if f.Aggregate != nil {
+		return pgerr.New(pgerr.WrongObjectType, "%q is an aggregate function", f.Name)
+	}
 	up := *f
 	if _, err := p.functionOptions(&up, n.Actions, false); err != nil {
 		return err
@@ -217,6 +228,13 @@ func (p *Planner) Alter(n *ast.AlterFunctionStmt) error {
 		return pgerr.New(pgerr.InvalidParameterValue, "ROWS is not applicable when function does not return a set")
 	}
 	return p.Add(&catalog.PutFunction{Function: &up})
+}
+
+// altered sets the tag of an ALTER.
+func (p *Planner) altered(aggregate bool) {
+	if p.Tag("ALTER FUNCTION"); aggregate {
+		p.Tag("ALTER AGGREGATE")
+	}
 }
 
 // Is reports whether a statement is about a function, and whether of an aggregate.
@@ -232,7 +250,7 @@ func Is(o ast.ObjectType) (yes, aggregate bool) {
 
 // Rename plans ALTER FUNCTION … RENAME.
 func (p *Planner) Rename(n *ast.RenameStmt, aggregate bool) error {
-	p.Tag("ALTER FUNCTION")
+	p.altered(aggregate)
 	f, err := p.Owned(n.Object, aggregate)
 	if err != nil {
 		return err
@@ -271,7 +289,7 @@ func (p *Planner) named(f *catalog.Function, schema types.OID, name string) erro
 
 // SetOwner plans ALTER FUNCTION … OWNER TO.
 func (p *Planner) SetOwner(n *ast.AlterOwnerStmt, owner types.OID, aggregate bool) error {
-	p.Tag("ALTER FUNCTION")
+	p.altered(aggregate)
 	f, err := p.Owned(n.Object, aggregate)
 	if err != nil {
 		return err
@@ -286,7 +304,7 @@ func (p *Planner) SetOwner(n *ast.AlterOwnerStmt, owner types.OID, aggregate boo
 
 // SetSchema plans ALTER FUNCTION … SET SCHEMA.
 func (p *Planner) SetSchema(n *ast.AlterObjectSchemaStmt, aggregate bool) error {
-	p.Tag("ALTER FUNCTION")
+	p.altered(aggregate)
 	f, err := p.Owned(n.Object, aggregate)
 	if err != nil {
 		return err
@@ -314,9 +332,9 @@ func (p *Planner) Granted(n *ast.GrantStmt) ([]*catalog.Function, error) {
 	var out []*catalog.Function
 	for _, o := range typing.Items(n.Objects) {
 		if n.Targtype == ast.ACL_TARGET_ALL_IN_SCHEMA {
-			sc := p.State().SchemaByName(typing.Text(o))
+			sc := p.State().SchemaByName(parse.ConstText(o))
 			if sc == nil {
-				return nil, pgerr.New(pgerr.InvalidSchemaName, "schema %q does not exist", typing.Text(o))
+				return nil, pgerr.New(pgerr.InvalidSchemaName, "schema %q does not exist", parse.ConstText(o))
 			}
 			for _, f := range p.State().Functions() {
 				if f.Schema == sc.OID {

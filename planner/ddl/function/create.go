@@ -85,6 +85,9 @@ func (p *Planner) putFunction(f *catalog.Function, replace bool) (err error) {
 
 // checkBody binds the body of a function for its errors, and finds what a body with fixed names depends on.
 func (p *Planner) checkBody(f *catalog.Function) error {
+	if f.Aggregate != nil {
+		return nil
+	}
 	err, check := p.Check(f)
 	if err != nil || f.Language != catalog.LanguageSQL || !check && !f.Parsed {
 		return err
@@ -123,6 +126,9 @@ func (p *Planner) typeDeps(f *catalog.Function) (out []catalog.Dep) {
 		add(a.Type.OID)
 	}
 	add(f.Ret.OID)
+	if f.Aggregate != nil {
+		add(f.Aggregate.State.OID)
+	}
 	return out
 }
 
@@ -316,26 +322,26 @@ func (p *Planner) functionOptions(f *catalog.Function, list *ast.NodeList, creat
 		case "as":
 			as = d
 		case "language":
-			f.Language = strings.ToLower(typing.Text(d.Arg))
+			f.Language = strings.ToLower(parse.ConstText(d.Arg))
 		case "volatility":
-			f.Volatility = typing.Text(d.Arg)[0]
+			f.Volatility = parse.ConstText(d.Arg)[0]
 		case "strict":
-			f.Strict = typing.Text(d.Arg) == "true"
+			f.Strict = parse.ConstText(d.Arg) == "true"
 		case "security":
-			f.Definer = typing.Text(d.Arg) == "true"
+			f.Definer = parse.ConstText(d.Arg) == "true"
 		case "leakproof":
-			f.Leakproof = typing.Text(d.Arg) == "true"
+			f.Leakproof = parse.ConstText(d.Arg) == "true"
 			if f.Leakproof && !p.Super() {
 				return nil, pgerr.New(pgerr.InsufficientPrivilege, "only superuser can define a leakproof function")
 			}
 		case "parallel":
-			word := strings.ToLower(typing.Text(d.Arg))
+			word := strings.ToLower(parse.ConstText(d.Arg))
 			if word != "safe" && word != "restricted" && word != "unsafe" {
 				return nil, pgerr.New(pgerr.SyntaxError, "parameter \"parallel\" must be SAFE, RESTRICTED, or UNSAFE")
 			}
 			f.Parallel = word[0]
 		case "cost", "rows":
-			v, err := strconv.ParseFloat(typing.Text(d.Arg), 64)
+			v, err := strconv.ParseFloat(parse.ConstText(d.Arg), 64)
 			if err != nil || v <= 0 {
 				return nil, pgerr.New(pgerr.InvalidParameterValue, "%s must be positive", strings.ToUpper(d.Defname))
 			}
@@ -440,7 +446,7 @@ func (p *Planner) functionBody(f *catalog.Function, as *ast.DefElem, sql ast.Nod
 		if !ok || len(l.Items) != 1 {
 			return invalidFunction("only one AS item needed for language %q", f.Language)
 		}
-		f.Body = typing.Text(l.Items[0])
+		f.Body = parse.ConstText(l.Items[0])
 		return nil
 	case sql == nil:
 		return invalidFunction("no function body specified")
@@ -482,6 +488,14 @@ func (p *Planner) functionBody(f *catalog.Function, as *ast.DefElem, sql ast.Nod
 // replaceable fails if a function must not take the place of another.
 func (p *Planner) replaceable(old, f *catalog.Function) error {
 	hint := "Use DROP FUNCTION " + p.Signature(old) + " first."
+	switch {
+	case old.Aggregate != nil && f.Aggregate == nil:
+		return pgerr.New(pgerr.WrongObjectType, "cannot change routine kind").WithDetail("%q is an aggregate function.", old.Name)
+	case old.Aggregate == nil && f.Aggregate != nil:
+		return pgerr.New(pgerr.WrongObjectType, "cannot change routine kind").WithDetail("%q is a function.", old.Name)
+	case f.Aggregate != nil:
+		hint = "Use DROP AGGREGATE " + p.Signature(old) + " first."
+	}
 	if old.Ret.OID != f.Ret.OID || old.Set != f.Set {
 		return invalidFunction("cannot change return type of existing function").WithHint("%s", hint)
 	}

@@ -21,6 +21,7 @@ type Host interface {
 	Undo() func()
 	NewOID() (types.OID, error)
 	Notice(format string, args ...any)
+	Warning(code pgerr.Code, format string, args ...any)
 	Cascades(what []string)
 	Setting(name, value string) error
 	// Check checks the body of a function in another language than SQL. bind says that SQL is to be bound.

@@ -4,6 +4,8 @@
     python duckdb_peer.py tpcds   --tpcds DIR [--answers DIR]
     python duckdb_peer.py groupby [--rows 10000000] [--answers DIR]
     python duckdb_peer.py joins   [--rows 10000000] [--answers DIR]
+    python duckdb_peer.py features [--rows 3000000] [--answers DIR]
+    python duckdb_peer.py sql     --dir DIR [--rows N] [--answers DIR]
 
 The queries are the files that the benchmark embeds or, for TPC-DS, those of
 its directory, which a DuckDB with the tpcds extension makes:
@@ -104,9 +106,10 @@ def column_type(name):
 
 def main():
     args = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    args.add_argument("suite", choices=["tpch", "tpcds", "tpcds-data", "load-data", "loads", "groupby", "joins"])
+    args.add_argument("suite", choices=["tpch", "tpcds", "tpcds-data", "load-data", "loads", "groupby", "joins", "features", "sql"])
     args.add_argument("--csv", help="directory of `tributary bench tpch --export`")
     args.add_argument("--tpcds", help="directory of TPC-DS's tables and queries")
+    args.add_argument("--dir", help="directory of the queries of sql")
     args.add_argument("--sf", type=float, default=1)
     args.add_argument("--rows", type=int, default=10_000_000)
     args.add_argument("--runs", type=int, default=5)
@@ -139,13 +142,15 @@ def main():
         load_tpcds(db, o.tpcds)
         folder, replace = pathlib.Path(o.tpcds, "queries"), {}
     else:
-        sizes = {":rows": o.rows, ":groups": o.rows // 100, ":medium": o.rows // 1000, ":small": o.rows // 1_000_000,
+        folder, replace = pathlib.Path(o.dir).resolve() if o.suite == "sql" else HERE / o.suite, {}
+        sizes = {":rows": o.rows, ":groups": o.rows // 100, ":users": o.rows // 50, ":medium": o.rows // 1000, ":small": o.rows // 1_000_000,
                  ":shift1": o.rows // 10_000_000, ":shift2": o.rows // 10_000, ":shift3": o.rows // 10}
-        sql = (HERE / o.suite / "create.sql").read_text()
+        create = folder / "create.sql"
+        sql = create.read_text() if create.exists() else ""
         for parameter, value in sizes.items():
             sql = sql.replace(parameter, str(max(value, 1)))
-        db.execute(sql)
-        folder, replace = o.suite, {}
+        if sql:
+            db.execute(sql)
     print(f"DuckDB {duckdb.__version__}, {o.threads} threads, loaded in {time.perf_counter() - start:.2f} s")
     if o.answers:
         pathlib.Path(o.answers).mkdir(parents=True, exist_ok=True)
@@ -153,8 +158,10 @@ def main():
     wanted = {int(q) for q in o.queries.split(",") if q}
     results = []
     print("\n| query | cold s | min s | median s | max s | cpu s | rows |\n|---|---:|---:|---:|---:|---:|---:|")
-    for path in sorted((HERE / folder).glob("*[0-9]*.sql")):  # an absolute folder stays what it is
-        name = path.stem if o.suite == "loads" else "q" + path.stem.lstrip("q")
+    for path in sorted((HERE / folder).glob("*.sql" if o.suite == "sql" else "*[0-9]*.sql")):  # an absolute folder stays what it is
+        if path.stem == "create":
+            continue
+        name = path.stem if o.suite in ("loads", "sql") else "q" + path.stem.lstrip("q")
         if wanted and int("".join(filter(str.isdigit, name))) not in wanted:
             continue
         sql = path.read_text()

@@ -17,7 +17,7 @@ type bare struct {
 	set *settings.Set
 }
 
-// TestDecode decodes a context that was stored with a statement: it does not depend on settings of the
+// TestDecode decodes a caller that was stored with a statement: it does not depend on settings of the
 // role or cluster that have changed since.
 func TestDecode(t *testing.T) {
 	set := settings.NewSet()
@@ -29,7 +29,7 @@ func TestDecode(t *testing.T) {
 	}
 	at := time.Date(2026, 5, 6, 7, 8, 9, 0, time.UTC)
 	first := bare{set: set}
-	c := NewContext(Identity{Role: 11, SessionUser: 12, Temp: 13}, set, Values(set, first), at, first).
+	c := NewCaller(Identity{Role: 11, SessionUser: 12, Temp: 13}, set, Values(set, first), at, first).
 		With([]types.Datum{int64(5), nil, "text"}, []types.Type{types.Int8, types.Text, types.Text})
 	var second bare
 	got, err := Decode(c.Encode(set), 11, func(*settings.Def) string { return "shared" }, func(set *settings.Set) NamedHost {
@@ -75,7 +75,7 @@ func TestSchemas(t *testing.T) {
 	if err := set.Set("search_path", `closed, "$user", pg_temp, nowhere, public`, false); err != nil {
 		t.Fatal(err)
 	}
-	c := NewContext(Identity{Role: 20000, SessionUser: 20000, Temp: 20003}, set, &types.Env{}, time.Time{}, nil)
+	c := NewCaller(Identity{Role: 20000, SessionUser: 20000, Temp: 20003}, set, &types.Env{}, time.Time{}, nil)
 	if got, want := c.schemaNames(st), []string{"temporary", "ann", "public"}; !reflect.DeepEqual(got, want) {
 		t.Errorf("%v, not %v", got, want)
 	}

@@ -4,6 +4,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 
 	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/exec/function"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -35,10 +36,10 @@ func (f *jsonObjectFold) buffer() *[]byte { return &f.out }
 func (f *jsonObjectFold) end() string     { return " }" }
 
 // NewWritten returns the empty value of a call; nil if the aggregate is not one of these.
-func NewWritten(call expr.AggCall, env *types.Env) *Written {
+func NewWritten(call expr.AggCall, env *function.Env) *Written {
 	a, err := New(call, env)
 	c, ok := a.(*collect)
-	if err != nil || !ok || call.Distinct || len(call.OrderBy) > 0 || call.Typ.OID == types.JSONBOID || c.inner != nil {
+	if err != nil || !ok || call.Distinct || len(call.OrderBy) > 0 || call.Typ.OID == types.JSONBOID || c.inner != nil || c.machine != nil {
 		return nil
 	}
 	w := &Written{c: c}

@@ -16,9 +16,9 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// Context is everything besides the text that decides what a statement means. It never changes, so it may be
-// shared.
-type Context struct {
+// Caller is on whose behalf a statement runs: the role, and all else besides the text that decides what the
+// statement means, such as its parameters and the session's settings. It never changes, so it may be shared.
+type Caller struct {
 	Role, SessionUser types.OID
 	Temp              types.OID // the schema of temporary tables, 0 for none
 	Path              []string  // as search_path has it
@@ -60,12 +60,12 @@ type NamedHost interface {
 // Identity says for whom the statement runs.
 type Identity struct{ Role, SessionUser, Temp types.OID }
 
-// NewContext makes a context from the current settings. values is the result of Values for them, and at is
+// NewCaller makes a caller from the current settings. values is the result of Values for them, and at is
 // the statement's time.
-func NewContext(who Identity, set *settings.Set, values *types.Env, at time.Time, host Host) *Context {
+func NewCaller(who Identity, set *settings.Set, values *types.Env, at time.Time, host Host) *Caller {
 	v := *values
 	v.Now = at
-	c := &Context{Role: who.Role, SessionUser: who.SessionUser, Temp: who.Temp, Path: splitIdents(set.Value("search_path")), Dialect: Dialect(set), Values: &v,
+	c := &Caller{Role: who.Role, SessionUser: who.SessionUser, Temp: who.Temp, Path: splitIdents(set.Value("search_path")), Dialect: Dialect(set), Values: &v,
 		Host: host, BatchSize: int(set.Int("batch_size")), DistributeRows: set.Int("tributary.distribute_rows"), DistributeCost: set.Int("tributary.distribute_cost"), Colocate: set.Bool("tributary.colocate"), WorkMem: set.Int("work_mem") << 10, KeepDatasets: set.Bool("tributary.keep_datasets"), GroupRows: set.Int("tributary.group_rows"),
 		Shared: settings.Directories(set.Value("tributary.shared_directories"))}
 	var err error
@@ -76,37 +76,37 @@ func NewContext(who Identity, set *settings.Set, values *types.Env, at time.Time
 	return c
 }
 
-// At returns the context for another statement with the same identity and settings, but its own host, time
+// At returns the caller of another statement with the same identity and settings, but its own host, time
 // and parameters.
-func (c *Context) At(at time.Time, host Host, params []types.Datum, of []types.Type) *Context {
+func (c *Caller) At(at time.Time, host Host, params []types.Datum, of []types.Type) *Caller {
 	n, v := *c, *c.Values
 	v.Now = at
 	n.Values, n.Host, n.Params, n.ParamTypes = &v, host, params, of
 	return &n
 }
 
-// With returns the context with other parameters.
-func (c *Context) With(params []types.Datum, of []types.Type) *Context {
+// With returns the caller with other parameters.
+func (c *Caller) With(params []types.Datum, of []types.Type) *Caller {
 	n := *c
 	n.Params, n.ParamTypes = params, of
 	return &n
 }
 
-// As returns the context for another role, without parameters.
-func (c *Context) As(role types.OID, host Host) *Context {
+// As returns the caller as another role, without parameters.
+func (c *Caller) As(role types.OID, host Host) *Caller {
 	n := c.With(nil, nil)
 	n.Role, n.Host = role, host
 	return n
 }
 
 // Env returns the environment of the statement's expressions; they charge pool.
-func (c *Context) Env(pool *mem.Pool) *function.Env {
+func (c *Caller) Env(pool *mem.Pool) *function.Env {
 	return &function.Env{Types: c.Values, Params: c.Params, Pool: pool, Host: c.Host}
 }
 
 // Schemas returns the schemas of the search path that exist and that the role may
 // use, temporary ones first.
-func (c *Context) Schemas(st *catalog.State) []*catalog.Schema {
+func (c *Caller) Schemas(st *catalog.State) []*catalog.Schema {
 	var out []*catalog.Schema
 	if t := st.Schema(c.Temp); t != nil {
 		out = append(out, t)
@@ -127,7 +127,7 @@ func (c *Context) Schemas(st *catalog.State) []*catalog.Schema {
 	return out
 }
 
-func (c *Context) schemaNames(st *catalog.State) (out []string) {
+func (c *Caller) schemaNames(st *catalog.State) (out []string) {
 	for _, sc := range c.Schemas(st) {
 		out = append(out, sc.Name)
 	}
@@ -135,7 +135,7 @@ func (c *Context) schemaNames(st *catalog.State) (out []string) {
 }
 
 // Session returns what functions may know about the session that runs the statement.
-func (c *Context) Session(st *catalog.State) function.Session {
+func (c *Caller) Session(st *catalog.State) function.Session {
 	s := function.Session{User: c.Role, SessionUser: c.SessionUser, Database: catalog.DatabaseName, Temp: c.Temp}
 	for _, sc := range c.Schemas(st) {
 		s.Path = append(s.Path, sc.OID)
@@ -144,7 +144,7 @@ func (c *Context) Session(st *catalog.State) function.Session {
 }
 
 // View returns what decides what system relations show to the statement.
-func (c *Context) View(st *catalog.State) sysview.SessionInfo {
+func (c *Caller) View(st *catalog.State) sysview.SessionInfo {
 	return sysview.SessionInfo{Role: c.Role, PID: c.Host.Session().PID, SearchPath: c.schemaNames(st), Temp: c.Temp}
 }
 
@@ -237,15 +237,15 @@ func splitIdents(text string) []string {
 	return out
 }
 
-// MustOwn returns an error unless the context's role has the rights of the model's owner.
-func (c *Context) MustOwn(st *catalog.State, m *catalog.Model) error {
+// MustOwn returns an error unless the caller's role has the rights of the model's owner.
+func (c *Caller) MustOwn(st *catalog.State, m *catalog.Model) error {
 	if st.Inherits(c.Role, m.Owner) {
 		return nil
 	}
 	return pgerr.New(pgerr.InsufficientPrivilege, "must be owner of model %s", m.Name)
 }
 
-// meaning is the part of a context on which the binding of a text depends. The search path decides what names
+// meaning is the part of a caller on which the binding of a text depends. The search path decides what names
 // of reg* types mean.
 type meaning struct {
 	role, temp types.OID
@@ -259,7 +259,7 @@ type meaning struct {
 	bytea      types.ByteaOutput
 }
 
-func meaningOf(c *Context, path string) meaning {
+func meaningOf(c *Caller, path string) meaning {
 	v := c.Values
 	return meaning{c.Role, c.Temp, path, c.Dialect, v.Location, v.DateStyle, v.DateOrder, v.IntervalStyle, v.ExtraFloatDigits, v.ByteaOutput}
 }

@@ -1,0 +1,94 @@
+package opt
+
+import (
+	"strings"
+	"time"
+
+	"github.com/tributarydb/tributary/planner/expr"
+	"github.com/tributarydb/tributary/planner/fn"
+	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/planner/props"
+	"github.com/tributarydb/tributary/planner/rewrite"
+	"github.com/tributarydb/tributary/sql/datetime"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// extract returns numeric, which is of variable length. An hour, a month or a second with its fraction has so few
+// digits that an int64 holds it, and groups of it are groups of integers. Years and epochs do so where the column
+// has no infinity, of which they would be infinite too.
+
+// bounded notes the bounds of a column of dates or timestamps.
+func (w *narrower) bounded(c plan.Column, cs props.ColStats) {
+	infinite := datetime.IsInfTimestamp
+	if c.Type.OID == types.DateOID {
+		infinite = datetime.IsInfDate
+	}
+	lo, ok1 := cs.Min.(int64)
+	hi, ok2 := cs.Max.(int64)
+	if ok1 && ok2 && !infinite(lo) && !infinite(hi) {
+		w.finite[c.ID] = [2]int64{lo, hi}
+	}
+}
+
+// field returns the fixed numeric that holds what extract returns.
+func (w *narrower) field(e *expr.Call) (types.Type, bool) {
+	name, of, ok := fieldCall(e)
+	if !ok || e.Typ.IsFixed() {
+		return types.Type{}, false
+	}
+	f, ok := types.FieldOf(name, of.Type(), time.UTC)
+	if !ok {
+		return types.Type{}, false
+	}
+	digits := f.Digits
+	if !f.Periodic {
+		c, isCol := of.(*expr.Col)
+		if !isCol {
+			return types.Type{}, false
+		}
+		b, bounded := w.finite[c.ID]
+		const most = 999_999_999_999_999_999
+		if !bounded || digits == 0 && (b[0] < -most || b[1] > most) {
+			return types.Type{}, false
+		}
+		if digits == 0 {
+			digits = types.MaxFixedDigits
+		}
+	}
+	t := types.FixedNumeric(max(digits, uint8(f.Scale)), uint8(f.Scale), false)
+	t.Mod = e.Typ.Mod
+	return t, true
+}
+
+// fieldCall takes extract('field', value) apart.
+func fieldCall(e expr.Expr) (name string, of expr.Expr, ok bool) {
+	call, isCall := e.(*expr.Call)
+	if !isCall || call.Fn == nil || !strings.HasPrefix(call.Fn.ID, "extract(text,") || len(call.Args) != 2 {
+		return "", nil, false
+	}
+	k, isConst := call.Args[0].(*expr.Const)
+	if !isConst || rewrite.IsConstant(call.Args[1]) {
+		return "", nil, false
+	}
+	name, ok = k.Val.(string)
+	return name, call.Args[1], ok
+}
+
+// datePart makes extract(field FROM value)::float8 date_part(field, value), which is the same without a numeric;
+// nil for anything else.
+func datePart(to types.Type, arg expr.Expr) expr.Expr {
+	name, of, ok := fieldCall(arg)
+	if !ok || to.OID != types.Float8OID {
+		return nil
+	}
+	call := arg.(*expr.Call)
+	if _, whole := types.FieldOf(name, of.Type(), time.UTC); !whole && of.Type().OID != types.IntervalOID {
+		return nil // it may be an error, which differs
+	}
+	for _, f := range fn.Lookup("date_part") {
+		if len(f.Args) == 2 && f.Args[1] == call.Fn.Args[1] {
+			return &expr.Call{Fn: f, Args: call.Args, Typ: types.Float8}
+		}
+	}
+	return nil
+}
