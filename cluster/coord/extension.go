@@ -118,7 +118,7 @@ func (c *dispatcher) retrain(ctx context.Context, st *parse.Statement, n *parse.
 	}
 	train := *stored
 	train.Name, train.OrReplace, train.IfNotExists = []string{view.Schema(m.Schema).Name, m.Name}, true, false
-	h, err := c.trainModel(ctx, training.Statement{Text: old, TrainModel: &train}, nil)
+	h, err := c.trainModel(ctx, training.Statement{Text: old, TrainModel: &train, Retrain: m.Find(0).Number}, nil)
 	if err == nil && len(h.Params) > 0 {
 		return nil, pgerr.Unsupported("a model trained with parameters can be retrained over a new query only")
 	}

@@ -26,7 +26,7 @@ func TestGroupsAreTrainedAlike(t *testing.T) {
 		c.must(`create table grouped_rows as select i * 7919::int8 % 20 as g, sin(i) as x0, cos(i % 1000) as x1, 'c' || i % 3 as k,
 			sin(i) * (i * 7919::int8 % 20) + i % 5 as y from generate_series(1, 120000) i`)
 		for _, family := range []struct{ name, options string }{{"ridge", ""}, {"gradient_boosted_trees", "n_estimators = 2, max_depth = 2"}, {"mlp", "hidden_units = [2], epochs = 1"}} {
-			for _, form := range []string{"", "set batch_size = 50", "set work_mem = '10MB'", "set tributary.distribute_rows = 0"} {
+			for _, form := range []string{"", "set batch_size = 50", "set work_mem = '10MB'", "set tributary.distribute_rows = 0", "set tributary.group_rows = 100"} {
 				if form != "" {
 					c.must(form)
 				}
@@ -41,7 +41,7 @@ func TestGroupsAreTrainedAlike(t *testing.T) {
 				} else if first != sha {
 					t.Errorf("%s on %d nodes gives another file", name, n)
 				}
-				for _, s := range []string{"batch_size", "work_mem", "tributary.distribute_rows"} {
+				for _, s := range []string{"batch_size", "work_mem", "tributary.distribute_rows", "tributary.group_rows"} {
 					c.must("reset " + s)
 				}
 			}
@@ -70,6 +70,41 @@ func TestGroupsWithoutANode(t *testing.T) {
 	c.must(train)
 	if got := c.must("select sha256 from ml.models where name = 'without'"); !slices.Equal(got, want) {
 		t.Errorf("%v is not %v", got, want)
+	}
+}
+
+// TestLongGroupsAreTrainedAlone: groups with more rows than one thread is to have are trained by all of the nodes'
+// threads, and have the same models; one that cannot be trained is a row as others are.
+func TestLongGroupsAreTrainedAlone(t *testing.T) {
+	for _, n := range oneAndThree() {
+		nodes := start(t, n)
+		c := connect(t, nodes[0])
+		c.must("create table gl as select case when i % 10 < 8 then i % 2 else 2 + i % 50 end as g, (i % 13)::float8 as x, (i % 13 * (i % 50))::float8 as y, i % 2 as c from generate_series(1, 20000) i")
+		for _, train := range []string{"ridge predict y group by g as select g, x, y from gl", "kmeans group by g with (n_clusters = 2, seed = 1) as select g, x, y from gl",
+			"logistic_regression predict c group by g with (unknown_group = 'pooled') as select case when g < 2 then g end as g, x, c from gl"} {
+			var want []string
+			for _, most := range []string{"1000000", "1000", "1"} {
+				c.must("set tributary.group_rows = " + most)
+				asked := 0
+				build.Hooked.Store(&build.Hook{Node: func(n plan.Node, threads []op.Operator) []op.Operator {
+					if _, ok := n.(*plan.Collect); ok {
+						asked++
+					}
+					return threads
+				}})
+				c.must("train or replace model long using " + train)
+				build.Hooked.Store(nil)
+				if alone := strings.Contains(train, "ridge") && most == "1000"; alone && asked < 2 {
+					t.Errorf("%d groups were trained by all threads", asked)
+				}
+				got := c.must("select sha256, rows, train_loss, groups_failed from (select *, (select count(*) from ml.model_groups('long') where state = 'failed') as groups_failed from ml.models) m where name = 'long'")
+				if want == nil {
+					want = got
+				} else if !slices.Equal(got, want) {
+					t.Errorf("%d nodes, %s, most %s: %v is not %v", n, train, most, got, want)
+				}
+			}
+		}
 	}
 }
 

@@ -35,6 +35,7 @@ type Caller struct {
 	Colocate       bool     // rows are read where they are wanted, if they are there
 	WorkMem        int64    // bytes
 	KeepDatasets   bool     // of trainings
+	GroupRows      int64    // a group of more is trained by all threads of all nodes; 0: none is
 	Shared         []string // directories that lie at the same paths on all nodes
 
 	meaning meaning
@@ -65,7 +66,7 @@ func NewCaller(who Identity, set *settings.Set, values *types.Env, at time.Time,
 	v := *values
 	v.Now = at
 	c := &Caller{Role: who.Role, SessionUser: who.SessionUser, Temp: who.Temp, Path: splitIdents(set.Value("search_path")), Dialect: Dialect(set), Values: &v,
-		Host: host, BatchSize: int(set.Int("batch_size")), DistributeRows: set.Int("tributary.distribute_rows"), DistributeCost: set.Int("tributary.distribute_cost"), Colocate: set.Bool("tributary.colocate"), WorkMem: set.Int("work_mem") << 10, KeepDatasets: set.Bool("tributary.keep_datasets"),
+		Host: host, BatchSize: int(set.Int("batch_size")), DistributeRows: set.Int("tributary.distribute_rows"), DistributeCost: set.Int("tributary.distribute_cost"), Colocate: set.Bool("tributary.colocate"), WorkMem: set.Int("work_mem") << 10, KeepDatasets: set.Bool("tributary.keep_datasets"), GroupRows: set.Int("tributary.group_rows"),
 		Shared: settings.Directories(set.Value("tributary.shared_directories"))}
 	var err error
 	if c.Saturation, err = strconv.ParseFloat(set.Value("worker_saturation"), 64); err != nil || c.Saturation <= 0 {

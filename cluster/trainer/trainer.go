@@ -9,7 +9,9 @@ import (
 	"github.com/tributarydb/tributary/cluster/rpc"
 	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/exec/op"
+	"github.com/tributarydb/tributary/ml/groups"
 	"github.com/tributarydb/tributary/ml/train"
+	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
@@ -83,13 +85,16 @@ func (t *Trainer) Collector(name string) (op.Collector, error) {
 }
 
 // GroupTrainer implements op.GroupTrainers.
-func (t *Trainer) GroupTrainer(job []byte, pool *mem.Pool) (op.GroupTrainer, error) {
-	g, err := train.NewGroupTrainer(job, pool, t.cfg.Temp)
+func (t *Trainer) GroupTrainer(n *plan.TrainGroups, pool *mem.Pool) (op.GroupTrainer, error) {
+	g, err := train.NewGroupTrainer(n.Job, n.Long, pool, t.cfg.Temp, t.cfg.Self)
 	if err != nil {
 		return nil, err
 	}
 	return g, nil
 }
+
+// Done implements op.GroupTrainers.
+func (t *Trainer) Done(keys []byte) func(key []byte) bool { return groups.Keys(keys).Has }
 
 // errGone returns the error for a part that does not exist here: its node was restarted,
 // or the group is closed.

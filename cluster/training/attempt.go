@@ -18,10 +18,15 @@ const maxAttempts = 20
 
 // run trains. It tries again, from the last checkpoint, if a node is lost or has repaired a damaged
 // file.
-func (d *drive) run(ctx context.Context) error {
+func (d *drive) run(ctx context.Context) (err error) {
 	rec, rescan := d.rec, true
+	defer func() {
+		if cerr := d.closeGroups(); err == nil {
+			err = cerr
+		}
+	}()
 	for n := 1; ; n++ {
-		err := d.attempt(ctx, fmt.Sprintf("%d.%d.%x.%d", rec.job.OID, rec.job.Epoch, d.j.started.UnixNano(), n), rescan)
+		err = d.attempt(ctx, fmt.Sprintf("%d.%d.%x.%d", rec.job.OID, rec.job.Epoch, d.j.started.UnixNano(), n), rescan)
 		var repaired *store.RepairedError
 		switch {
 		case err == nil || ctx.Err() != nil:
@@ -78,7 +83,10 @@ func (d *drive) attemptFrom(ctx context.Context, name string, rescan bool, resum
 		return err
 	}
 	defer r.close()
-	in := train.Input{Job: d.plan.Job, Resume: resume, Save: d.rec, Progress: d.rec.event, Cancelled: d.rec.cancelled}
+	in := train.Input{Job: d.plan.Job, Resume: resume, Progress: d.rec.event, Cancelled: d.rec.cancelled}
+	if d.only == nil { // a checkpoint is of all groups, or of the model of all rows before them
+		in.Save = d.rec
+	}
 	src := d.source(r.query)
 	g, over, err := d.openCached(ctx, name, src)
 	if err == nil && g == nil {
@@ -203,7 +211,7 @@ func (d *drive) collect(ctx context.Context, r *reading, name string) error {
 	// Gives up the admission: other statements are admitted while this one trains, perhaps for hours.
 	// The memory that it has charged still counts.
 	d.x.Admission.Rest()
-	if err == nil && d.show != nil {
+	if err == nil && d.show != nil && d.only == nil {
 		d.planned = r.Show(*d.show, nil)
 	}
 	return err

@@ -29,6 +29,8 @@ type drive struct {
 
 	result  *train.Result
 	groups  *catalog.ModelGroups // of a training of groups
+	runs    *groupRuns           // likewise
+	only    *group               // the group that is trained alone; nil: all rows are trained on
 	reused  bool                 // trained on the cached dataset of an earlier training
 	reading time.Duration        // duration of the dataset stage and of distributing the rows
 	planned string               // the dataset stage as it ran, for EXPLAIN
@@ -84,7 +86,12 @@ func (d *drive) read(ctx context.Context) (*reading, error) {
 		}
 		q = p.Query
 	}
-	run := d.x.Open(d.state)
+	d.within(q)
+	st := d.state
+	if d.runs != nil && d.runs.part != nil {
+		st = d.runs.part
+	}
+	run := d.x.Open(st)
 	p, err := run.Optimize(ctx, planner.Once(q))
 	if err != nil {
 		run.Close()

@@ -49,7 +49,7 @@ func (j *Jobs) Explain(ctx context.Context, r *Request, o query.Explain) (string
 		defer run.close()
 		var root plan.Node
 		if p.Groups != nil {
-			root, err = d.grouped(ctx, run)
+			root, err = d.grouped(ctx, run, nil, 0)
 		} else {
 			root, err = d.dataset(ctx, run, "")
 		}
@@ -99,6 +99,9 @@ func (d *drive) used(b *strings.Builder) {
 	if d.reused {
 		reused = "yes"
 	}
+	if d.groups != nil { // rows go to the nodes of their groups by the query's own exchange
+		sum.Moved += d.x.Exchanged
+	}
 	fmt.Fprintf(b, "  Dataset reused: %s\n", reused)
 	fmt.Fprintf(b, "  Rows moved between nodes: %d bytes\n  Source read: %d bytes, read %d times\n  Encoded rows: %d bytes\n", sum.Moved, sum.Read, sum.Reads, sum.Block)
 	fmt.Fprintf(b, "  Temporary files: %d bytes before the first iteration, %d bytes in all\n  Peak memory: %d bytes\n", sum.Before, sum.Written, sum.Peak)
@@ -109,6 +112,9 @@ func (d *drive) used(b *strings.Builder) {
 				name = n.Name
 			}
 		}
-		fmt.Fprintf(b, "    Node %s: moved %d, read %d, encoded %d, temporary files %d and %d, peak %d bytes\n", name, u.Moved, u.Read, u.Block, u.Before, u.Written, u.Peak)
+		if b.WriteString("    Node " + name + ": "); d.groups == nil {
+			fmt.Fprintf(b, "moved %d, ", u.Moved)
+		}
+		fmt.Fprintf(b, "read %d, encoded %d, temporary files %d and %d, peak %d bytes\n", u.Read, u.Block, u.Before, u.Written, u.Peak)
 	}
 }

@@ -3,16 +3,10 @@ package training
 import (
 	"context"
 	"fmt"
-	"io"
 	"math"
 	"slices"
 	"strings"
-	"time"
 
-	"github.com/tributarydb/tributary/exec/batch"
-	"github.com/tributarydb/tributary/exec/kernel"
-	"github.com/tributarydb/tributary/exec/mem"
-	"github.com/tributarydb/tributary/exec/op"
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/feature"
 	"github.com/tributarydb/tributary/ml/groups"
@@ -232,144 +226,21 @@ func (s *groupSum) result(of *catalog.ModelGroups) *train.Result {
 	return r
 }
 
-// attemptGroups trains a model on each group, by one plan that ends in them, and writes the file of models as they come.
-func (d *drive) attemptGroups(ctx context.Context, name string, rescan bool) error {
-	since := time.Now()
-	of, sum := *d.plan.Groups, &groupSum{}
-	var pooled func(io.Writer) error
-	if of.Unknown == catalog.UnknownPooled {
-		if err := d.attemptFrom(ctx, name, rescan, nil); err != nil {
-			return err
-		}
-		m := d.result.Model
-		pooled = m.Write
-		sum.begin(m)
-	}
-	r, err := d.read(ctx)
-	if err != nil {
-		return err
-	}
-	defer r.close()
-	d.rec.phase("train", 0)
-	acct := d.x.Pool.Account("index of groups", false)
-	defer acct.Close()
-	write := func(w io.Writer) error { return d.writeGroups(ctx, r, w, &of, sum, pooled, acct) }
-	if d.show != nil {
-		err = write(io.Discard)
-	} else {
-		err = d.rec.keep(ctx, write)
-	}
-	if err != nil {
-		return err
-	}
-	d.groups, d.result = &of, sum.result(&of)
-	d.result.Elapsed = time.Since(since)
-	return nil
-}
-
-// writeGroups runs the plan and writes its groups.
-func (d *drive) writeGroups(ctx context.Context, r *reading, to io.Writer, of *catalog.ModelGroups, sum *groupSum, pooled func(io.Writer) error, acct *mem.Account) error {
-	keys, specs := make([]record.Column, len(of.By)), make([]kernel.KeySpec, len(of.By))
-	for i, k := range of.By {
-		keys[i], specs[i] = record.Column{Name: k.Name, Type: k.Key}, kernel.KeySpec{Type: k.Key}
-	}
-	w, err := groups.NewWriter(to, keys, acct.Grow)
-	if err != nil {
-		return err
-	}
-	root, err := d.grouped(ctx, r)
-	if err != nil {
-		return err
-	}
-	rows, err := r.Start(ctx, root, root.Schema(), nil)
-	if err != nil {
-		return err
-	}
-	enc, ks := kernel.NewKeyEncoder(specs), &kernel.Keys{}
-	vals := make([]types.Datum, len(keys))
-	err = eachBatch(ctx, rows, func(b *batch.Batch) error {
-		b = kernel.Compact(b)
-		ks.Reset()
-		enc.Append(ks, b.Cols[:len(keys)], b.N)
-		for i := range b.N {
-			for k := range keys {
-				vals[k] = types.DatumAt(keys[k].Type, b.Cols[k], i)
-			}
-			g, _ := types.DatumAt(types.Bytea, b.Cols[len(keys)], i).([]byte)
-			failed, err := sum.add(g, keyText(of.By, vals))
-			if err != nil {
-				return err
-			}
-			if of.Total++; failed {
-				of.Failed++
-			}
-			if err := w.Put(ks.At(i), vals, g); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	if cerr := rows.Close(); err == nil {
-		err = cerr
-	}
-	switch {
-	case err != nil:
-		return err
-	case of.Total == 0:
-		return pgerr.New(pgerr.InvalidParameterValue, "the training query returned no rows")
-	case of.Failed == of.Total:
-		return sum.failed
-	}
-	if d.show != nil {
-		d.planned = r.Show(*d.show, nil)
-	}
-	return w.Close(train.ClassKeys(sum.first), pooled)
-}
-
-func eachBatch(ctx context.Context, in op.BatchReader, f func(b *batch.Batch) error) error {
-	for {
-		b, err := in.Next(ctx)
-		if err == io.EOF {
-			return nil
-		}
-		if err == nil {
-			err = f(b)
-		}
-		if err != nil {
-			return err
-		}
-	}
-}
-
-// keyText shows the key of a group.
-func keyText(by []catalog.ModelGroupKey, vals []types.Datum) string {
-	parts := make([]string, len(by))
-	for i, k := range by {
-		parts[i] = k.Name + " = NULL"
-		if vals[i] != nil {
-			parts[i] = k.Name + " = " + types.TextOf(k.Key, vals[i], nil)
-		}
-	}
-	return strings.Join(parts, ", ")
-}
-
-// grouped returns the plan whose rows are the trained groups, in the order of their keys.
-func (d *drive) grouped(ctx context.Context, r *reading) (plan.Node, error) {
+// grouped returns the plan whose rows are the trained groups, but those that are done. One with more than long rows is
+// left, if that is not 0.
+func (d *drive) grouped(ctx context.Context, r *reading, done groups.Keys, long int64) (plan.Node, error) {
 	pick, next, err := d.picked(ctx, r)
 	if err != nil {
 		return nil, err
 	}
-	out := &plan.TrainGroups{Input: pick, Job: d.plan.Job.EncodeWhole(), Out: plan.Column{ID: next, Name: "trained", Type: types.Bytea}}
+	out := &plan.TrainGroups{Input: pick, Job: d.plan.Job.EncodeWhole(), Done: done, Long: long, Out: plan.Column{ID: next, Name: "trained", Type: types.Bytea}}
 	next++
-	sorted := &plan.Sort{Input: out, Limit: -1}
 	for i, at := range d.plan.keys {
 		key := d.plan.Groups.By[i]
 		in := plan.Column{ID: next, Name: key.Name, Type: key.Key}
 		pick.Items = append(pick.Items, plan.Item{Col: in, Expr: columnAs(r.query.Cols[at], key.Key)})
-		col := plan.Column{ID: next + 1, Name: key.Name, Type: key.Key}
+		out.Keys = append(out.Keys, plan.Item{Col: plan.Column{ID: next + 1, Name: key.Name, Type: key.Key}, Expr: &expr.Col{ID: in.ID, Typ: in.Type, Name: in.Name}})
 		next += 2
-		out.Keys = append(out.Keys, plan.Item{Col: col, Expr: &expr.Col{ID: in.ID, Typ: in.Type, Name: in.Name}})
-		sorted.Keys = append(sorted.Keys, plan.SortKey{Expr: &expr.Col{ID: col.ID, Typ: col.Type, Name: col.Name}})
 	}
-	return sorted, nil
+	return out, nil
 }

@@ -54,6 +54,7 @@ type Models interface {
 type Statement struct {
 	Text *parse.Statement
 	*parse.TrainModel
+	Retrain int // the version of the model that is trained again; 0 for none
 }
 
 // Jobs manages the trainings of a node: those that its sessions wait for, and those that it drives. A

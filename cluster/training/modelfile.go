@@ -42,6 +42,10 @@ func (j *Jobs) Export(ctx context.Context, n *parse.ExportModel, st *catalog.Sta
 	if err != nil {
 		return nil, err
 	}
+	if v.Groups != nil {
+		return nil, pgerr.Unsupported("model %q has one model a group, which no format holds", m.Name).
+			WithHint("Train a model of the rows of one group, which is the same as the group's, and export that; BACKUP MODEL keeps them all.")
+	}
 	var out []byte
 	err = j.cfg.Blobs.Read(ctx, v.Blob(), func(b []byte) error {
 		if err := acct.Grow(modelMemory * int64(len(b))); err != nil {

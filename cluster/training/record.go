@@ -92,6 +92,13 @@ func (r *jobRecord) phase(p string, rows int64) {
 	r.update()
 }
 
+// groups notes how many groups are trained, and commits it once a second.
+func (r *jobRecord) groups(n int) {
+	if r.iter = n; time.Since(r.last) >= time.Second {
+		r.update()
+	}
+}
+
 // event notes an iteration or a phase of the training, and commits and reports progress once a second.
 func (r *jobRecord) event(e train.Event) {
 	if e.Phase != "" {

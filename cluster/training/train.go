@@ -69,7 +69,7 @@ func (j *Jobs) Train(ctx context.Context, r *Request) (*catalog.Schema, *catalog
 func (r *Request) job(p *Plan) *catalog.Job {
 	now := time.Now().UTC()
 	job := &catalog.Job{Model: r.Name[len(r.Name)-1], Owner: r.Caller.Role, Statement: r.Text.Text, State: catalog.JobRunning, Attached: r.Put != nil,
-		MaxIterations: p.Job.MaxIterations(), Epoch: 1, CreatedAt: now, UpdatedAt: now, Phase: "read"}
+		MaxIterations: p.Job.MaxIterations(), Epoch: 1, Retrain: r.Retrain, CreatedAt: now, UpdatedAt: now, Phase: "read"}
 	if p.Job.Outlook() != nil { // its iterations are the trials'
 		job.MaxIterations = 0
 	}
@@ -85,6 +85,9 @@ func (r *Request) job(p *Plan) *catalog.Job {
 // warn sends warnings about a model that may be worse than possible. advice is the hint if the training
 // did not converge.
 func (r *Request) warn(v *catalog.ModelVersion, advice string) {
+	if g := v.Groups; g != nil && r.Retrain != 0 {
+		r.Notice(pgerr.New(pgerr.SuccessfulCompletion, "%d of %d groups were kept, whose rows have not changed", g.Kept, g.Total).WithSeverity(pgerr.SevNotice))
+	}
 	for _, w := range v.Warnings {
 		r.Notice(pgerr.New(pgerr.Warning, "%s", w.Message).WithSeverity(pgerr.SevWarning).WithHint("%s", w.Hint))
 	}

@@ -112,6 +112,64 @@ func TestTrainingOutlivesNodes(t *testing.T) {
 	}
 }
 
+// TestGroupsOutliveNodes kills a node in the middle of a training of groups: the others finish it, and do not train again what
+// was trained. The model has the same bytes as from an undisturbed run on one node.
+func TestGroupsOutliveNodes(t *testing.T) {
+	const (
+		table = "CREATE TABLE d AS SELECT i % 60 AS g, sin(i) AS x0, cos(i % 1000) AS x1, sin(i) * (i % 60) + i % 5 AS y FROM generate_series(1, 60000) i"
+		train = "TRAIN MODEL m USING gradient_boosted_trees PREDICT y GROUP BY g WITH (n_estimators = 150, max_depth = 5, checkpoint_every = 1) AS SELECT * FROM d"
+	)
+	one := startProcess(t, t.TempDir(), "").connect()
+	do(t, one, table)
+	do(t, one, train)
+	want := value[string](t, one, madeHash)
+	for _, who := range []string{"worker", "driver"} {
+		t.Run(who, func(t *testing.T) {
+			nodes := threeProcesses(t)
+			name := map[string]*process{}
+			for _, n := range nodes {
+				name[value[string](t, n.connect(), "SELECT name FROM cluster.nodes WHERE pg_address = $1", n.PG)] = n
+			}
+			watch := nodes[0].connect()
+			do(t, watch, table)
+			c := nodes[1].connect()
+			do(t, c, "SET tributary.distribute_rows = 1; SET tributary.distribute_cost = 0; SET batch_size = 2")
+			result := make(chan error, 1)
+			go func() {
+				ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+				defer cancel()
+				_, err := c.Exec(ctx, train)
+				result <- err
+			}()
+			waitFor(t, watch, "a checkpoint of groups", "SELECT count(*) > 0 FROM ml.training_events WHERE model = 'm' AND kind = 'checkpoint' AND iteration >= 4")
+			driver := name[value[string](t, watch, "SELECT coordinator FROM ml.training_jobs WHERE state = 'running'")]
+			victim := driver
+			for _, n := range nodes {
+				if who == "worker" && n != driver && n != nodes[1] {
+					victim = n
+				}
+			}
+			victim.Kill()
+			if err := <-result; err != nil {
+				t.Fatal(err)
+			}
+			for _, n := range nodes {
+				if n == victim {
+					continue
+				}
+				c := n.connect()
+				waitFor(t, c, "the model", "SELECT count(*) = 1 FROM ml.models WHERE name = 'm'")
+				if got := value[string](t, c, madeHash); got != want {
+					t.Errorf("the model is %s, that of an unbroken run is %s", got, want)
+				}
+				if who == "driver" && value[int64](t, c, "SELECT count(*) FROM ml.training_events WHERE model = 'm' AND kind = 'taken over' AND iteration >= 4") == 0 {
+					t.Error("the groups that were trained were trained again")
+				}
+			}
+		})
+	}
+}
+
 // TestCancelAndResume cancels a training from another session and resumes it after its table has
 // changed: it continues with the rows as they were when it began.
 func TestCancelAndResume(t *testing.T) {

@@ -294,6 +294,10 @@ func trainGroups(ctx context.Context, b *builder, n *plan.TrainGroups) (rel, err
 		return rel{}, err
 	}
 	sorted := order.NewSort(b.rt, b.statsOf(n), order.Config{Types: typesOf(cols), Keys: keys, Specs: o.specs, Limit: -1, Split: len(by)}, in)
-	trainer := func() (op.GroupTrainer, error) { return b.Groups.GroupTrainer(n.Job, b.rt.Pool) }
-	return rel{op.NewTrainGroups(b.rt, sorted, typesOf(cols[len(cols)-len(by):]), trainer), n.Schema()}, nil
+	trainer := func() (op.GroupTrainer, error) { return b.Groups.GroupTrainer(n, b.rt.Pool) }
+	cfg := op.GroupConfig{Keys: typesOf(cols[len(cols)-len(by):]), Trainer: trainer}
+	if len(n.Done) > 0 {
+		cfg.Done = b.Groups.Done(n.Done)
+	}
+	return rel{op.NewTrainGroups(b.rt, sorted, cfg), n.Schema()}, nil
 }

@@ -161,9 +161,10 @@ type GroupTrainer interface {
 	Close() error
 }
 
-// GroupTrainers makes what trains the groups of a plan.TrainGroups, from its Job.
+// GroupTrainers makes what trains the groups of a plan.TrainGroups, and says which are in its Done.
 type GroupTrainers interface {
-	GroupTrainer(job []byte, pool *mem.Pool) (GroupTrainer, error)
+	GroupTrainer(n *plan.TrainGroups, pool *mem.Pool) (GroupTrainer, error)
+	Done(keys []byte) func(key []byte) bool
 }
 
 // Writers makes the writer of a thread.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"sync"
+	"time"
 
 	"github.com/apache/arrow/go/v15/arrow"
 
@@ -19,14 +20,14 @@ import (
 // rows of each thread are sorted; no group has rows in two threads. It returns the keys of each group, and what
 // its trainer made of it, in any order. Where the first thread gives all rows (Divider), it hands groups to helpers,
 // one for each other thread.
-func NewTrainGroups(rt *Runtime, in []Operator, keys []types.Type, trainer func() (GroupTrainer, error)) []Operator {
-	specs := make([]kernel.KeySpec, len(keys))
-	for i, t := range keys {
+func NewTrainGroups(rt *Runtime, in []Operator, cfg GroupConfig) []Operator {
+	specs := make([]kernel.KeySpec, len(cfg.Keys))
+	for i, t := range cfg.Keys {
 		specs[i] = kernel.KeySpec{Type: t}
 	}
 	out := make([]Operator, len(in))
 	for i := range in {
-		o := &trainGroups{in: in[i], rt: rt, types: keys, specs: specs, make: trainer}
+		o := &trainGroups{in: in[i], rt: rt, GroupConfig: cfg, specs: specs}
 		if d, ok := in[i].(Divider); ok && i == 0 {
 			o.divided = d.Divided
 		}
@@ -36,18 +37,27 @@ func NewTrainGroups(rt *Runtime, in []Operator, keys []types.Type, trainer func(
 	return out
 }
 
+// GroupConfig says how groups are trained.
+type GroupConfig struct {
+	Keys    []types.Type
+	Trainer func() (GroupTrainer, error)
+	Done    func(key []byte) bool // says which groups are left out; nil for none
+}
+
 // Divider is an input that, once it has given rows, knows whether each thread has rows of its own.
 type Divider interface{ Divided() bool }
 
 // resultBytes is how many bytes of results are returned at once, about.
 const resultBytes = 1 << 20
 
+// resultTime is how long a result waits for others: what left the node need not be computed again if it is lost.
+const resultTime = time.Second
+
 type trainGroups struct {
-	in      Operator
-	rt      *Runtime
-	types   []types.Type
+	in Operator
+	rt *Runtime
+	GroupConfig
 	specs   []kernel.KeySpec
-	make    func() (GroupTrainer, error)
 	divided func() bool // nil: no helpers are wanted
 	own     *groupRun
 	helpers *groupHelpers // nil: none
@@ -60,6 +70,7 @@ type trainGroups struct {
 	mu      sync.Mutex // of what is below
 	acct    *mem.Account
 	results int64           // bytes
+	since   time.Time       // when the first of them came
 	done    [][]arrow.Array // the keys of trained groups, a row each
 	made    [][]byte        // and what was made of them
 }
@@ -93,7 +104,7 @@ func (o *trainGroups) Next(ctx context.Context) (*batch.Batch, error) {
 func (o *trainGroups) full() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.results >= resultBytes || len(o.made) >= o.rt.Rows()
+	return o.results >= resultBytes || len(o.made) >= o.rt.Rows() || len(o.made) > 0 && time.Since(o.since) >= resultTime
 }
 
 // read takes the next batch; at the end of the rows it ends what is open.
@@ -128,6 +139,9 @@ func (o *trainGroups) put(ctx context.Context, key []arrow.Array, made []byte) e
 	if err := o.acct.Insist(ctx, int64(len(made))); err != nil {
 		return err
 	}
+	if len(o.made) == 0 {
+		o.since = time.Now()
+	}
 	o.done, o.made, o.results = append(o.done, key), append(o.made, made), o.results+int64(len(made))
 	return nil
 }
@@ -151,9 +165,9 @@ func (o *trainGroups) emit() (*batch.Batch, error) {
 	if n == 0 {
 		return nil, io.EOF
 	}
-	cols := make([]arrow.Array, 0, len(o.types)+1)
+	cols := make([]arrow.Array, 0, len(o.Keys)+1)
 	of := make([]arrow.Array, n)
-	for k, t := range o.types {
+	for k, t := range o.Keys {
 		for i, g := range o.done {
 			of[i] = g[k]
 		}
@@ -189,6 +203,7 @@ type groupRun struct {
 	trainer GroupTrainer
 	last    []byte        // the key of the open group
 	open    []arrow.Array // it as columns; nil: none is open
+	skip    bool          // it is done already
 }
 
 func (o *trainGroups) newRun() *groupRun {
@@ -219,14 +234,18 @@ func (r *groupRun) group(ctx context.Context, b *batch.Batch, keys *kernel.Keys,
 		for _, c := range b.Cols[of:] {
 			r.open = append(r.open, kernel.Take(c, []int32{int32(at)}))
 		}
+		r.skip = r.o.Done != nil && r.o.Done(key)
 	}
 	to := at + 1
 	for to < b.N && bytes.Equal(keys.At(to), key) {
 		to++
 	}
+	if r.skip {
+		return to, nil
+	}
 	if r.trainer == nil {
 		var err error
-		if r.trainer, err = r.o.make(); err != nil {
+		if r.trainer, err = r.o.Trainer(); err != nil {
 			return at, err
 		}
 	}
@@ -236,6 +255,10 @@ func (r *groupRun) group(ctx context.Context, b *batch.Batch, keys *kernel.Keys,
 // end ends the open group.
 func (r *groupRun) end(ctx context.Context) error {
 	if r.open == nil {
+		return nil
+	}
+	if r.skip {
+		r.open = nil
 		return nil
 	}
 	made, err := r.trainer.End(ctx)

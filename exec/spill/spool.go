@@ -2,6 +2,7 @@ package spill
 
 import (
 	"context"
+	"io"
 	"os"
 )
 
@@ -42,6 +43,15 @@ func (s *Spool) Write(p []byte) (int, error) {
 		s.dir.opts.Pool.AddSpilled(n)
 	}
 	return len(p), nil
+}
+
+// ReadAt implements io.ReaderAt.
+func (s *Spool) ReadAt(p []byte, off int64) (int, error) {
+	n, err := s.f.ReadAt(p, off)
+	if err != nil && err != io.EOF {
+		err = ioError(err, "read temporary file")
+	}
+	return n, err
 }
 
 // Path returns the path of the file.

@@ -43,6 +43,17 @@ func newDivider(rel *catalog.Relation, nums []int16) (*divider, error) {
 	return d, nil
 }
 
+// Partitions returns what says in which partition of a table a row is, of which it is given the columns of the
+// distribution key, of one value each.
+func Partitions(rel *catalog.Relation) func(key []arrow.Array) int {
+	var ts []types.Type
+	for _, num := range rel.DistributionKey {
+		ts = append(ts, rel.ColumnNum(num).Type)
+	}
+	h, of := kernel.NewHasher(ts), max(rel.Partitions, 1)
+	return func(key []arrow.Array) int { return kernel.Dest(h.Hash(key, 1, nil)[0], of) }
+}
+
 // divide returns the rows of b by part, as numbers of the batch's columns. They are valid until the
 // next call.
 func (d *divider) divide(b *batch.Batch) [][]int32 {

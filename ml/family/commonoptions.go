@@ -53,7 +53,7 @@ var Common = []*Option{
 		Doc:  "The number of folds, at least 2. For each fold a model of the others is measured on it, and the metrics are the means, with standard deviations. The model itself is of all rows. See [Cross-validation](#cross-validation).",
 		Read: Integer(2, 1000)},
 	{Names: []string{"grouping_cols", "partition_columns"}, Type: "column or list", Default: "one model of all rows",
-		Doc: "The columns for each of whose values there is a model of its own. `GROUP BY` says the same. They are not features. See [one model a group](../howto/one-model-per-group.md).", Read: columnNames},
+		Doc: "The columns for each of whose values there is a model of its own. `GROUP BY` says the same. They are not features. See [one model a group](../howto/one-model-per-group.md).", Read: groupColumns},
 	{Names: []string{"unknown_group"}, Type: "text", Default: "`null`",
 		Doc: "What is predicted for a group that has no model: `null`, `error`, or by a model of all rows, `pooled`.", Read: Word("null", "error", "pooled")},
 	{Names: []string{"category_encoding_method"}, Type: "text", Doc: "Not supported yet: text columns are one-hot encoded."},

@@ -249,3 +249,16 @@ func columnNames(v Value) (any, error) {
 	}
 	return out, nil
 }
+
+// groupColumns reads names of columns: a list, or, as MADlib has it, a text with commas.
+func groupColumns(v Value) (any, error) {
+	text, ok := v.Value.(string)
+	if !ok || !strings.Contains(text, ",") {
+		return columnNames(v)
+	}
+	names := strings.Split(text, ",")
+	for i := range names {
+		names[i] = strings.TrimSpace(names[i])
+	}
+	return names, nil
+}

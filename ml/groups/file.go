@@ -106,10 +106,20 @@ func (f *File) Find(b []byte, key []byte) (*Group, error) {
 
 // Each calls visit with all groups, in the order of their keys.
 func (f *File) Each(b []byte, visit func(vals []types.Datum, g *Group) error) error {
+	return f.Raw(b, func(_ []byte, vals []types.Datum, enc []byte) error {
+		g, err := Decode(enc)
+		if err != nil {
+			return err
+		}
+		return visit(vals, g)
+	})
+}
+
+// Raw calls visit with all keys and the encodings of their groups.
+func (f *File) Raw(b []byte, visit func(key []byte, vals []types.Datum, group []byte) error) error {
 	d := canon.Read(b[f.begin:f.end])
 	for d.Left() > 0 {
-		d.Bytes()
-		v, enc := d.Bytes(), d.Bytes()
+		key, v, enc := d.Bytes(), d.Bytes(), d.Bytes()
 		if !d.OK() {
 			return errFile()
 		}
@@ -117,11 +127,7 @@ func (f *File) Each(b []byte, visit func(vals []types.Datum, g *Group) error) er
 		if err != nil || len(vals) != len(f.Keys) {
 			return errFile()
 		}
-		g, err := Decode(enc)
-		if err == nil {
-			err = visit(vals, g)
-		}
-		if err != nil {
+		if err := visit(key, vals, enc); err != nil {
 			return err
 		}
 	}

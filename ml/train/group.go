@@ -22,6 +22,9 @@ import (
 // of one worker and one thread each, over these rows alone. It implements op.GroupTrainer.
 type GroupTrainer struct {
 	job   *Job
+	long  int64
+	node  uint64
+	pool  *mem.Pool // the statement's
 	cfg   WorkerConfig
 	again bool    // a search may want rows encoded in several ways
 	w     *Worker // of the open group
@@ -29,15 +32,16 @@ type GroupTrainer struct {
 	read  []*batch.Batch // those rows, with again
 	kept  *mem.Account   // of them, and of what a search keeps
 	err   error          // the group's, met while its rows were added
+	left  bool           // it has too many rows
 }
 
-// NewGroupTrainer makes a trainer; pool is the statement's on this node.
-func NewGroupTrainer(job []byte, pool *mem.Pool, temp string) (*GroupTrainer, error) {
+// NewGroupTrainer makes a trainer of groups with at most long rows, 0 for any; pool is the statement's on this node.
+func NewGroupTrainer(job []byte, long int64, pool *mem.Pool, temp string, node uint64) (*GroupTrainer, error) {
 	j, err := DecodeWhole(job)
 	if err != nil {
 		return nil, err
 	}
-	t := &GroupTrainer{job: j, cfg: WorkerConfig{Pool: pool.Child("groups", 0), Temp: temp}}
+	t := &GroupTrainer{job: j, long: long, node: node, pool: pool, cfg: WorkerConfig{Pool: pool.Child("groups", 0), Temp: temp}}
 	if s := j.search; s != nil {
 		t.again = s.config.Algorithm == search.TPE || j.Outlook().Readings > 1 // of TPE it is not known before
 	}
@@ -47,15 +51,19 @@ func NewGroupTrainer(job []byte, pool *mem.Pool, temp string) (*GroupTrainer, er
 
 // Add implements op.GroupTrainer.
 func (t *GroupTrainer) Add(ctx context.Context, b *batch.Batch, from, to int) (err error) {
-	if t.w == nil {
+	if t.rows == 0 {
 		t.cfg.Context = ctx
 		if t.w, err = NewWorker(t.job, t.cfg); err != nil {
 			return err
 		}
-		t.rows, t.err = 0, nil
+		t.err, t.left = nil, false
 	}
-	if t.rows += int64(to - from); t.err != nil {
+	switch t.rows += int64(to - from); {
+	case t.err != nil || t.left:
 		return nil
+	case t.long > 0 && t.rows > t.long:
+		t.left = true
+		return t.close()
 	}
 	if err = t.w.Add(ctx, b.Slice(from, to)); err != nil && ctx.Err() == nil && ofGroup(err) {
 		t.err, err = err, nil
@@ -109,7 +117,15 @@ func (t *GroupTrainer) open(ctx context.Context, job *Job) (*Group, error) {
 
 // End implements op.GroupTrainer.
 func (t *GroupTrainer) End(ctx context.Context) ([]byte, error) {
+	rows := t.rows
+	t.rows = 0
+	if t.left {
+		out := &groups.Outcome{Node: t.node, Long: rows}
+		return out.Append(nil), nil
+	}
+	before := t.cfg.Pool.Spilled()
 	g, err := t.train(ctx)
+	out := &groups.Outcome{Node: t.node, Read: t.w.read.Load(), Block: t.w.rows.Usage().Encoded, Written: t.cfg.Pool.Spilled() - before, Spilled: t.pool.Spilled(), Peak: t.pool.Peak()}
 	if cerr := t.close(); err == nil {
 		err = cerr
 	}
@@ -117,13 +133,13 @@ func (t *GroupTrainer) End(ctx context.Context) ([]byte, error) {
 	case err == nil:
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
-	case !ofGroup(err):
-		return nil, err
 	default:
-		e := pgerr.From(err)
-		g = &groups.Group{Code: string(e.Code), Error: e.Message, Rows: t.rows}
+		if g = GroupError(err, rows); g == nil {
+			return nil, err
+		}
 	}
-	return g.Append(nil), nil
+	out.Group = g.Append(nil)
+	return out.Append(nil), nil
 }
 
 // ofGroup reports whether an error is of a group's rows, and says nothing of other groups.
@@ -146,10 +162,15 @@ func (t *GroupTrainer) train(ctx context.Context) (*groups.Group, error) {
 	if err != nil {
 		return nil, err
 	}
+	return GroupOf(t.job, res), nil
+}
+
+// GroupOf is the group whose training by a job had a result.
+func GroupOf(job *Job, res *Result) *groups.Group {
 	g := &groups.Group{Rows: res.Rows, Iterations: res.Iterations, TrainLoss: res.TrainLoss, Converged: res.Converged, Metrics: res.Metrics,
 		Classes: ClassKeys(res.Model), Model: res.Model.Encode()}
 	g.SHA256 = sha256.Sum256(g.Model)
-	if o := t.job.search; o != nil {
+	if o := job.search; o != nil {
 		s := catalog.ModelSearch{Algorithm: o.config.Algorithm, Objective: res.Objective, Best: res.Best}
 		for _, x := range res.Trials {
 			x.Seconds = math.NaN() // which would make the same rows another file
@@ -157,7 +178,16 @@ func (t *GroupTrainer) train(ctx context.Context) (*groups.Group, error) {
 		}
 		g.Search = codec.Marshal(s)
 	}
-	return g, nil
+	return g
+}
+
+// GroupError is the group whose training failed for its rows; nil if an error says nothing of them.
+func GroupError(err error, rows int64) *groups.Group {
+	if !ofGroup(err) {
+		return nil
+	}
+	e := pgerr.From(err)
+	return &groups.Group{Code: string(e.Code), Error: e.Message, Rows: rows}
 }
 
 // ClassKeys returns the keys of the classes of each target of a model.

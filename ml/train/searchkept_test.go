@@ -157,7 +157,7 @@ func TestGroupsAreSearched(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			g, err := NewGroupTrainer(job.EncodeWhole(), mem.NewPool("node", 0), t.TempDir())
+			g, err := NewGroupTrainer(job.EncodeWhole(), 0, mem.NewPool("node", 0), t.TempDir(), 1)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -172,7 +172,11 @@ func TestGroupsAreSearched(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				got, err := groups.Decode(enc)
+				made, err := groups.DecodeOutcome(enc)
+				if err != nil {
+					t.Fatal(err)
+				}
+				got, err := groups.Decode(made.Group)
 				if err != nil || got.Failed() {
 					t.Fatal(err, got)
 				}

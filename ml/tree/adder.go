@@ -21,6 +21,15 @@ func newAdder(p *problem, g *ground) *adder { return &adder{p: p, g: g, scratch:
 type scratch struct {
 	right  []uint32
 	packed [][]int64 // zeros
+	grad   *gradients
+}
+
+// gradients returns scratch space for derivatives.
+func (s *scratch) gradients(p *problem) *gradients {
+	if s.grad == nil {
+		s.grad = p.newGradients()
+	}
+	return s.grad
 }
 
 // zeros returns n zeros.

@@ -151,6 +151,9 @@ func TestSmallNodes(t *testing.T) {
 		"forest means":    {forest, 0, 16, []any{"n_estimators", 3, "max_depth", 9, "max_features", 3}},
 		"heavy":           {forest, 0, 500, []any{"n_estimators", 3, "max_depth", 9, "bootstrap", false}},
 		"boosted":         {boosted, 2, 16, []any{"n_estimators", 5, "max_depth", 8}},
+		"best first":      {boosted, 0, 3, []any{"n_estimators", 5, "max_leaves", 40}},
+		"best first, few": {boosted, 2, 1, []any{"n_estimators", 5, "max_leaves", 2}},
+		"wide":            {boosted, 0, 500, []any{"n_estimators", 5, "max_depth", 8, "l1", 0.1}},
 		"boosted, bounds": {boosted, 0, 1, []any{"n_estimators", 5, "max_depth", 8, "colsample_bytree", 0.5, "subsample", 0.5}},
 	} {
 		r := rand.New(rand.NewPCG(70, 1))

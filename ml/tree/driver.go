@@ -39,6 +39,7 @@ type driver struct {
 	search   *search // of quantiles, in phase opRenew
 	kept     int
 	spare    sync.Pool // of *[]int64
+	idle     []*subtreeGrower
 	charged  family.Charge
 	stored   int64   // bytes of the trees counted so far
 	counted  int     // how many trees stored is of

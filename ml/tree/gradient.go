@@ -19,9 +19,9 @@ type gradients struct {
 	loss    []float64
 }
 
-func (p *problem) newGradients() gradients {
+func (p *problem) newGradients() *gradients {
 	rows := max(2048/p.outputs, f64.Lanes) &^ (f64.Lanes - 1)
-	g := gradients{rows: rows, z: make([]float64, p.outputs*rows), h: make([]float64, p.outputs*rows), outputs: p.outputs,
+	g := &gradients{rows: rows, z: make([]float64, p.outputs*rows), h: make([]float64, p.outputs*rows), outputs: p.outputs,
 		ones: make([]float64, rows), y: make([]float64, rows), loss: make([]float64, rows)}
 	g.obj = p.loss.Objective
 	for i := range g.ones {
@@ -134,9 +134,7 @@ func (p *pass) losses(k *rows, b *block.Block, r *round, out *grown) error {
 	if p.w.p.rank != nil {
 		return p.rank(k, b, r, out, false)
 	}
-	if p.grad.obj == nil {
-		p.grad = p.w.p.newGradients()
-	}
+	p.grad = p.adder.scratch.gradients(p.w.p)
 	set := 0
 	if k.held {
 		set = 1
@@ -164,9 +162,7 @@ func (p *pass) gradients(k *rows, b *block.Block, r *round, out *grown) error {
 	if err := w.start(k); err != nil {
 		return err
 	}
-	if p.grad.obj == nil {
-		p.grad = pr.newGradients()
-	}
+	p.grad = p.adder.scratch.gradients(pr)
 	if pr.rank != nil {
 		if err := p.rank(k, b, r, out, true); err != nil {
 			return err

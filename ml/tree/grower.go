@@ -13,6 +13,7 @@ type grower struct {
 	g     *ground
 	s     *searcher
 	no    int32 // among the trees that grow
+	local bool  // its histograms are built here
 	seed  uint64
 	cols  []int // those the tree may use, nil for all
 	nodes []growNode
@@ -130,9 +131,7 @@ func (t *grower) walk() (split []int32, left int, front []int32) {
 		front = []int32{0}
 	}
 	for len(front) > 0 && left > 0 {
-		slices.SortFunc(front, func(a, b int32) int {
-			return cmp.Or(cmp.Compare(t.nodes[b].best.gain, t.nodes[a].best.gain), cmp.Compare(t.nodes[a].seed, t.nodes[b].seed))
-		})
+		slices.SortFunc(front, t.compare)
 		n := &t.nodes[front[0]]
 		if n.left == 0 && left > 1 {
 			return split, left, front
@@ -150,6 +149,11 @@ func (t *grower) walk() (split []int32, left int, front []int32) {
 		}
 	}
 	return split, left, nil
+}
+
+// compare says which of two nodes is split before the other in best-first order.
+func (t *grower) compare(a, b int32) int {
+	return cmp.Or(cmp.Compare(t.nodes[b].best.gain, t.nodes[a].best.gain), cmp.Compare(t.nodes[a].seed, t.nodes[b].seed))
 }
 
 // expand makes the children of a node and returns the work for them: none where neither
@@ -178,6 +182,9 @@ func (t *grower) expand(i int32) (s split, builds []build, work bool) {
 		children[k].wanted = want[k]
 	}
 	hist := n.hist
+	if len(t.nodes)+2 > cap(t.nodes) {
+		t.nodes = slices.Grow(t.nodes, max(64, len(t.nodes)))
+	}
 	t.nodes = append(t.nodes, children[0], children[1])
 	if !want[0] && !want[1] {
 		t.drop(i)
@@ -291,14 +298,14 @@ func (t *grower) built(b build, parent int32, hist, scratch []int64) (looks []lo
 // find runs the search. It may run concurrently with searches of other nodes.
 func (l *look) find(s *searcher) {
 	n := &l.t.nodes[l.node]
-	n.best = s.best(n, n.cols, l.t.allowed(n), l.hist, l.t.perRow)
+	n.best = s.best(n, n.cols, l.t.allowed(n), l.hist, nil, l.t.perRow)
 }
 
 // keep keeps the histogram for subtraction, if the children may split on the
 // same columns.
 func (l *look) keep() {
 	t, n, hist := l.t, &l.t.nodes[l.node], l.hist
-	sameColumns := !t.p.forest || n.cols == nil
+	sameColumns := (!t.p.forest || n.cols == nil) && !(t.local && t.sparse(n))
 	switch {
 	case n.best != nil && sameColumns && n.depth+1 < t.p.depth && *t.kept+len(hist) <= t.p.limits.kept:
 		if n.hist = hist; !l.own {
@@ -345,6 +352,9 @@ func (t *grower) total(n *growNode, hist []int64) []int64 {
 
 // drop forgets a node's histogram.
 func (t *grower) drop(i int32) {
+	if t.nodes[i].hist == nil {
+		return
+	}
 	*t.kept -= len(t.nodes[i].hist)
 	t.free(t.nodes[i].hist)
 	t.nodes[i].hist = nil
@@ -386,10 +396,13 @@ func (t *grower) finish(values func(i int32) []float64) (wide, slim tree) {
 		}
 	}
 	var width int
+	wide.nodes = make([]node, 0, len(t.nodes))
 	for i := range t.nodes {
 		t.drop(int32(i))
 		v := values(int32(i))
-		width = len(v)
+		if width = len(v); i == 0 {
+			wide.values = make([]float64, 0, width*len(t.nodes))
+		}
 		n := node{col: leaf, cover: t.s.weight(t.nodes[i].sum)}
 		if chosen[i] {
 			c := t.nodes[i].best
@@ -406,6 +419,13 @@ func (t *grower) finish(values func(i int32) []float64) (wide, slim tree) {
 		}
 	}
 	// By level, children beside each other.
+	count := 1
+	for _, c := range chosen {
+		if c {
+			count += 2
+		}
+	}
+	slim.nodes, slim.values = make([]node, 0, count), make([]float64, 0, count*width)
 	slim.nodes, slim.values = append(slim.nodes, wide.nodes[0]), append(slim.values, wide.values[:width]...)
 	for i := 0; i < len(slim.nodes); i++ {
 		n := slim.nodes[i]

@@ -87,8 +87,10 @@ func (s *set) add(b int)      { s[b>>6&3] |= 1 << (b & 63) }
 
 // upTo adds the bins 0 … b.
 func (s *set) upTo(b int) {
-	for i := 0; i <= b; i++ {
-		s.add(i)
+	for w := range s {
+		if n := b + 1 - w<<6; n > 0 {
+			s[w] |= ^uint64(0) >> max(64-n, 0)
+		}
 	}
 }
 

@@ -28,7 +28,7 @@ type pass struct {
 	leaves    []map[int32]int // of opRenew: by tree and leaf, which histogram
 	draw      *drawer         // likewise
 	adder     *adder
-	grad      gradients
+	grad      *gradients
 	ranks     ranks
 }
 

@@ -28,6 +28,17 @@ type searcher struct {
 	rank         []float64
 	ranked       []ranked
 	right        []int64
+	run          prefix
+	// Of a bound that is the best choice so far: the left child's sums, and whether missing values go there.
+	left     [2]int64
+	missLeft bool
+}
+
+// prefix are the sums of a number column's bins up to each that has rows, in their order.
+type prefix struct {
+	n    int
+	bin  [maxBins]uint8
+	g, h [maxBins]int64
 }
 
 // ranked is a category and its sort key.
@@ -137,8 +148,8 @@ func (s *searcher) scoreOf(sum []int64, l2 float64) float64 {
 
 // best returns the best split of a node by some columns, nil for all, of them those that are
 // allowed, nil for all, or nil where none gains. hist is the node's histogram: pairs of sums bin by bin, or votes
-// bin by bin, class after class. perRow is the curvature of the tree's mean row.
-func (s *searcher) best(n *growNode, cols []int, allowed []bool, hist []int64, perRow float64) *choice {
+// bin by bin, class after class; few, if not nil, has the pairs instead. perRow is the curvature of the tree's mean row.
+func (s *searcher) best(n *growNode, cols []int, allowed []bool, hist []int64, few *sparse, perRow float64) *choice {
 	var best choice
 	bar := float64(1e-12 * math.Abs(s.scoreOf(n.sum, s.p.l2)))
 	each := len(hist) / len(n.sum)
@@ -157,28 +168,131 @@ func (s *searcher) best(n *growNode, cols []int, allowed []bool, hist []int64, p
 			continue
 		}
 		switch {
+		case few != nil && c.category:
+			s.categories(n, j, few.pairs(c, from, j), 0, c.stride, perRow, &best)
+		case few != nil:
+			gm, hm := few.prefix(c, from, j, &s.run)
+			s.number(n, j, gm, hm, &best)
 		case c.category:
 			s.categories(n, j, hist, from, each, perRow, &best)
 		case s.votes:
 			s.votesByNumber(n, j, hist, from, each, &best)
 		default:
-			s.number(n, j, hist[2*from:][:2*c.stride], &best)
+			h := hist[2*from:][:2*c.stride]
+			s.run.of(h[:2*c.n])
+			s.number(n, j, h[2*c.miss()], h[2*c.miss()+1], &best)
 		}
 	}
-	if best.gain > bar && best.gain > s.p.minGain {
-		return &best
+	if !(best.gain > bar && best.gain > s.p.minGain) {
+		return nil
 	}
-	return nil
+	if best.left == nil { // of number
+		best.set, best.left = numberSet(&s.b.cols[best.col], best.thr, s.missLeft), []int64{s.left[0], s.left[1]}
+		best.right = less(n.sum, best.left)
+	}
+	return &best
 }
 
-// number tries all bounds of a number column.
-func (s *searcher) number(n *growNode, j int, h []int64, best *choice) {
-	c := &s.b.cols[j]
+// of makes the prefix sums of pairs.
+func (r *prefix) of(h []int64) {
+	var g1, h1 int64
+	r.n = 0
+	for b := 0; b+1 < len(h); b += 2 {
+		if gb, hb := h[b], h[b+1]; gb != 0 || hb != 0 {
+			g1, h1 = g1+gb, h1+hb
+			r.add(b/2, g1, h1)
+		}
+	}
+}
+
+func (r *prefix) add(bin int, g, h int64) {
+	r.bin[r.n], r.g[r.n], r.h[r.n] = uint8(bin), g, h
+	r.n++
+}
+
+// number tries all bounds of a number column, whose prefix sums are in s.run and the sums of whose missing values
+// are given.
+func (s *searcher) number(n *growNode, j int, gm, hm int64, best *choice) {
+	c, r := &s.b.cols[j], &s.run
+	gt, ht := n.sum[0], n.sum[1]
+	missing := gm != 0 || hm != 0
+	if !missing && r.n > 0 && int(r.bin[r.n-1]) == c.n-1 {
+		r.n-- // at the last bound all values go left, only missing ones right
+	}
+	top := best.gain
+	if !s.p.forest {
+		top *= 2
+	}
+	found, missLeft := -1, false
+	if missing || s.p.l1 != 0 || s.bounded(n, j) {
+		found, missLeft, top = s.bound(n, j, gm, hm, top)
+	} else {
+		found, top = s.plainBound(gt, ht, top)
+	}
+	if found < 0 {
+		return
+	}
+	s.left = [2]int64{r.g[found], r.h[found]}
+	if missLeft {
+		s.left[0] += gm
+		s.left[1] += hm
+	}
+	if !missing { // a node without missing values sends later ones with the majority
+		missLeft = 2*s.left[1] >= ht
+	}
+	if !s.p.forest {
+		top /= 2
+	}
+	s.missLeft = missLeft
+	*best = choice{col: j, thr: int(r.bin[found]), gain: top}
+}
+
+// bounded reports whether a node's value, or its children's by a column, have bounds.
+func (s *searcher) bounded(n *growNode, j int) bool {
+	return !math.IsInf(n.lo, -1) || !math.IsInf(n.hi, 1) || s.p.direction[j] != 0
+}
+
+// plainBound is bound without missing values, an L1 penalty or bounds of values, for which it computes the same.
+func (s *searcher) plainBound(gt, ht int64, top float64) (found int, gain float64) {
+	r, l2, least := &s.run, s.p.l2, s.p.minChild
+	whole := s.score(float64(gt)*s.gUnit, float64(ht)*s.hUnit, l2)
+	gUnit, hUnit := s.gUnit, s.hUnit
+	// A bound whose gain is clearly below is passed over without dividing.
+	bar := func() float64 {
+		if all := float64(ht)*hUnit + l2; whole > 1e-100 && top+whole < 1e100 && all > 1e-50 && all < 1e50 {
+			return (top + whole) * (1 - 1e-12)
+		}
+		return 0
+	}
+	pass := bar()
+	found = -1
+	for i := range r.n {
+		h1 := r.h[i]
+		lh, rh := float64(h1)*hUnit, float64(ht-h1)*hUnit
+		if lh < least || rh < least || h1 == 0 || h1 == ht {
+			continue
+		}
+		g1 := r.g[i]
+		lg, rg := float64(g1)*gUnit, float64(gt-g1)*gUnit
+		a, b, lg2, rg2 := lh+l2, rh+l2, float64(lg*lg), float64(rg*rg)
+		if lg2*b+rg2*a < pass*a*b {
+			continue
+		}
+		if gain := lg2/a + rg2/b - whole; gain > top {
+			found, top = i, gain
+			pass = bar()
+		}
+	}
+	return found, top
+}
+
+// bound returns the best bound's place among the prefix sums, whether missing values go left, and twice the gain; -1
+// if none gains more than top.
+func (s *searcher) bound(n *growNode, j int, gm, hm int64, top float64) (found int, missLeft bool, gain float64) {
+	c, r := &s.b.cols[j], &s.run
 	l2, least := s.p.l2, s.p.minChild
 	gt, ht := n.sum[0], n.sum[1]
-	gm, hm := h[2*c.miss()], h[2*c.miss()+1]
-	missing := gm != 0 || hm != 0
-	bounded := !math.IsInf(n.lo, -1) || !math.IsInf(n.hi, 1) || s.p.direction[j] != 0
+	missing, bounded := gm != 0 || hm != 0, s.bounded(n, j)
 	whole := 0.0
 	if !bounded {
 		whole = s.score(float64(gt)*s.gUnit, float64(ht)*s.hUnit, l2)
@@ -186,30 +300,15 @@ func (s *searcher) number(n *growNode, j int, h []int64, best *choice) {
 		g, hh := float64(gt)*s.gUnit, float64(ht)*s.hUnit
 		whole = s.scoreAt(g, hh, l2, s.value(g, hh, l2, n.lo, n.hi))
 	}
-	found, thr, missLeft := false, 0, false
-	top := best.gain
-	if !s.p.forest {
-		top *= 2
-	}
-	var gl, hl int64
-	last := c.n - 1 // at the last bound all values go left, only missing ones right
-	if missing {
-		last = c.n
-	}
-	for b := range last {
-		gb, hb := h[2*b], h[2*b+1]
-		if gb == 0 && hb == 0 {
-			continue
-		}
-		gl += gb
-		hl += hb
+	found = -1
+	for i := range r.n {
 		for side := range 2 {
-			g1, h1 := gl, hl
+			g1, h1 := r.g[i], r.h[i]
 			if side == 1 {
-				if !missing || b == c.n-1 {
+				if !missing || int(r.bin[i]) == c.n-1 {
 					break
 				}
-				g1, h1 = gl+gm, hl+hm
+				g1, h1 = g1+gm, h1+hm
 			}
 			lg, lh := float64(g1)*s.gUnit, float64(h1)*s.hUnit
 			rg, rh := float64(gt-g1)*s.gUnit, float64(ht-h1)*s.hUnit
@@ -227,29 +326,11 @@ func (s *searcher) number(n *growNode, j int, h []int64, best *choice) {
 				gain = s.scoreAt(lg, lh, l2, lv) + s.scoreAt(rg, rh, l2, rv) - whole
 			}
 			if gain > top {
-				found, top, thr, missLeft = true, gain, b, side == 1
+				found, top, missLeft = i, gain, side == 1
 			}
 		}
 	}
-	if !found {
-		return
-	}
-	left := []int64{0, 0}
-	for b := range thr + 1 {
-		left[0] += h[2*b]
-		left[1] += h[2*b+1]
-	}
-	if missLeft {
-		left[0] += gm
-		left[1] += hm
-	}
-	if !missing { // a node without missing values sends later ones with the majority
-		missLeft = 2*left[1] >= ht
-	}
-	if !s.p.forest {
-		top /= 2
-	}
-	*best = choice{j, thr, numberSet(c, thr, missLeft), top, left, less(n.sum, left), 0}
+	return found, missLeft, top
 }
 
 func less(a, b []int64) []int64 {

@@ -24,14 +24,17 @@ func rowBytes(p *problem, g *ground) int64 {
 	return int64(len(g.order)) + 8
 }
 
-// small reports whether a node's rows are to be sent to the root. Those of best-first
-// trees are not: most of the subtree may not be needed.
+// small reports whether a node's rows are to be sent to the root. Of best-first trees that is the
+// first node, or none: most of a subtree may not be needed.
 func (t *grower) small(n *growNode) bool {
 	levels := t.p.depth - n.depth - 1 // levels of histograms below the node
-	if t.p.leaves > 0 || n.rows > t.p.fewRows || levels <= 0 {
+	if t.p.leaves > 0 && n.depth > 0 || n.rows > t.p.fewRows || levels <= 0 {
 		return false
 	}
 	nodes := int64(2)<<min(levels, 16) - 2
+	if t.p.leaves > 0 {
+		nodes = min(nodes, 2*int64(t.p.leaves))
+	}
 	bins := int64(t.g.total)
 	if n.cols != nil {
 		bins = bins * int64(len(n.cols)) / int64(len(t.g.order))
@@ -87,23 +90,33 @@ type subtreeGrower struct {
 	task  task
 	hist  []int64 // scratch, as are
 	pairs []int64
+	few   sparse
 }
 
-func newGardener(p *problem, g *ground, s *searcher) *subtreeGrower {
-	return &subtreeGrower{adder: newAdder(p, g), s: s.alone(), pairs: []int64{}, task: task{fit: p.rowsFit(g, p.packing(g, 1))}}
+func newSubtreeGrower(p *problem, g *ground, s *searcher) *subtreeGrower {
+	k := p.packing(g, 1)
+	return &subtreeGrower{adder: newAdder(p, g), s: s.alone(), pairs: []int64{}, task: task{fit: p.rowsFit(g, k)}, few: sparse{wide: p.pairs(g), shift: k.shift}}
 }
 
 // grow returns the subtree grown below a node; the node itself is its number 0.
 func (w *subtreeGrower) grow(t *grower, at int32, k *rows) []growNode {
 	kept := 0
-	sub := &grower{p: t.p, g: t.g, s: w.s, seed: t.seed, cols: t.cols, nodes: []growNode{t.nodes[at]}, kept: &kept, spare: t.spare, base: t.base, perRow: t.perRow}
+	sub := &grower{local: true, p: t.p, g: t.g, s: w.s, seed: t.seed, cols: t.cols, nodes: []growNode{t.nodes[at]}, kept: &kept, spare: t.spare, base: t.base, perRow: t.perRow}
 	sub.nodes[0].hist = nil
-	for stack := []int32{0}; len(stack) > 0; {
-		i := stack[len(stack)-1]
-		stack = stack[:len(stack)-1]
-		if sub.nodes[i].best == nil {
-			continue
+	for open, more := []int32{0}, t.p.leaves; len(open) > 0; {
+		at := len(open) - 1
+		if t.p.leaves > 0 {
+			if more--; more <= 1 { // the last split is known, and made when the tree is finished
+				break
+			}
+			for k := range open {
+				if sub.compare(open[k], open[at]) < 0 {
+					at = k
+				}
+			}
 		}
+		i := open[at]
+		open = slices.Delete(open, at, at+1)
 		s, builds, work := sub.expand(i)
 		if !work {
 			continue
@@ -112,6 +125,10 @@ func (w *subtreeGrower) grow(t *grower, at int32, k *rows) []growNode {
 		left, right := w.adder.split(k, s, &goes)
 		sub.counted(i, int64(left), int64(right))
 		for _, b := range builds {
+			if sub.nodes[i].hist == nil && sub.sparse(&sub.nodes[b.Node]) {
+				w.search(sub, b, k)
+				continue
+			}
 			h := w.histogram(k, b)
 			w.pairs = slices.Grow(w.pairs[:0], 2*len(h))
 			looks, apart := sub.built(b, i, h, w.pairs)
@@ -121,9 +138,33 @@ func (w *subtreeGrower) grow(t *grower, at int32, k *rows) []growNode {
 				looks[l].keep()
 			}
 		}
-		stack = append(stack, s.Left+1, s.Left)
+		for c := s.Left + 1; c >= s.Left; c-- {
+			if sub.nodes[c].best != nil {
+				open = append(open, c)
+			}
+		}
 	}
 	return sub.nodes
+}
+
+// sparse reports whether a node has so few rows that their bins are worth finding one by one.
+func (t *grower) sparse(n *growNode) bool {
+	fits := t.p.pairs(t.g) || n.rows <= int64(t.p.rowsFit(t.g, t.p.packing(t.g, 1)))
+	return !t.p.votes() && fits && n.rows*int64(len(t.g.order)) <= sparseRows*int64(t.g.total)
+}
+
+// sparseRows is up to how many rows for each bin of a column looking for the bins that have some takes less time than
+// a histogram of all bins, its search and its subtraction from the parent's.
+const sparseRows = 2
+
+// search finds the best split of a node of few rows.
+func (w *subtreeGrower) search(t *grower, b build, k *rows) {
+	n := &t.nodes[b.Node]
+	n.wanted = false
+	w.task.groups = w.adder.columns(w.task.groups, b.Cols)
+	allowed, sp := t.allowed(n), k.spans[0][b.Node]
+	w.few.fill(k, t.g, w.task.groups, width(t.g, b.Cols), allowed, k.order[sp.from:sp.to])
+	n.best = w.s.best(n, n.cols, allowed, nil, &w.few, t.perRow)
 }
 
 // histogram makes the histogram of a node. It is valid until the next call.
@@ -154,8 +195,19 @@ func (d *driver) growSubtrees(g *grown) error {
 		return errShape()
 	}
 	grown := make([][]growNode, len(d.takes))
+	var mu sync.Mutex
+	var used []*subtreeGrower
 	err := d.each(len(grown), func() func(int) error {
-		w := newGardener(d.p, d.g, d.s)
+		mu.Lock()
+		defer mu.Unlock()
+		var w *subtreeGrower
+		if n := len(d.idle); n > 0 {
+			w, d.idle = d.idle[n-1], d.idle[:n-1]
+			w.s.gUnit, w.s.hUnit = d.s.gUnit, d.s.hUnit
+		} else {
+			w = newSubtreeGrower(d.p, d.g, d.s)
+		}
+		used = append(used, w)
 		return func(i int) error {
 			k, err := takenRows(d.p, d.g, g.Taken[i])
 			if err != nil {
@@ -165,6 +217,7 @@ func (d *driver) growSubtrees(g *grown) error {
 			return nil
 		}
 	})
+	d.idle = append(d.idle, used...)
 	if err != nil {
 		return err
 	}
@@ -179,16 +232,21 @@ func (d *driver) growSubtrees(g *grown) error {
 func (d *driver) each(n int, begin func() func(i int) error) error {
 	errs := make([]error, n)
 	var next atomic.Int64
-	var wg sync.WaitGroup
-	for range min(max(d.node.Threads, 1), n) {
-		wg.Go(func() {
-			do := begin()
-			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
-				errs[i] = op.Guard("training", func() error { return do(i) })
-			}
-		})
+	thread := func() {
+		do := begin()
+		for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+			errs[i] = op.Guard("training", func() error { return do(i) })
+		}
 	}
-	wg.Wait()
+	if threads := min(d.node.Threads, n); threads <= 1 {
+		thread()
+	} else {
+		var wg sync.WaitGroup
+		for range threads {
+			wg.Go(thread)
+		}
+		wg.Wait()
+	}
 	for _, err := range errs { // the error of the lowest thread, whichever failed first
 		if err != nil {
 			return err

@@ -5,12 +5,15 @@ import "github.com/tributarydb/tributary/planner/expr"
 // TrainGroups trains a model on the rows of each group, and emits a row a group: its keys, and what became of it
 // in Out (bytea). NULL is a key as others are. The rows that a group is trained on are the columns of Input that
 // no key is. Job is the encoding of the training (ml/train): it is all that a node needs, so that nothing is opened
-// there beforehand.
+// there beforehand. Groups whose keys are in Done (groups.Keys) are left out, and of one with more than Long rows, if
+// that is not 0, comes only that it has them.
 type TrainGroups struct {
 	relation
 	Input Node
 	Keys  []Item // columns of Input, the last ones
 	Job   []byte
+	Done  []byte
+	Long  int64
 	Out   Column
 }
 

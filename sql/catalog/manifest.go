@@ -149,14 +149,22 @@ func (m *Manifest) Rows() int64 {
 // Digest returns a hash that is the same for manifests that list the same segments with the same
 // rows deleted, wherever their files are. A nil manifest has one too.
 func (m *Manifest) Digest() (d [32]byte) {
+	if m == nil {
+		return digest()
+	}
+	return digest(m.Partitions...)
+}
+
+// DigestOf returns the digest of one partition.
+func (m *Manifest) DigestOf(p int) [32]byte { return digest(m.Partitions[p]) }
+
+func digest(parts ...[]*Segment) (d [32]byte) {
 	h := sha256.New()
-	if m != nil {
-		for _, p := range m.Partitions {
-			for _, s := range p {
-				gone := s.Deleted.Portable()
-				h.Write(binary.LittleEndian.AppendUint64(s.ID[:len(s.ID):len(s.ID)], uint64(len(gone))))
-				h.Write(gone)
-			}
+	for _, p := range parts {
+		for _, s := range p {
+			gone := s.Deleted.Portable()
+			h.Write(binary.LittleEndian.AppendUint64(s.ID[:len(s.ID):len(s.ID)], uint64(len(gone))))
+			h.Write(gone)
 		}
 	}
 	h.Sum(d[:0])

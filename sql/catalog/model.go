@@ -102,6 +102,18 @@ type ModelGroups struct {
 	By            []ModelGroupKey
 	Total, Failed int64
 	Unknown       string // what is predicted for a group that has no model: UnknownNull and so on
+	// Base is what says which groups another training need not train; nil for none. Kept is how many this one
+	// did not.
+	Base *GroupBase
+	Kept int64
+}
+
+// GroupBase says what groups were trained on whose rows lie in one partition of a table each: what all depend on, as
+// a hash, and the digests of the table's partitions.
+type GroupBase struct {
+	Plan       [32]byte
+	Table      types.OID
+	Partitions [][32]byte
 }
 
 // ModelGroupKey is a column of the key. Key is the type by which groups are found.
@@ -372,6 +384,8 @@ type Job struct {
 	// Past are the tables of the past that the query reads, in the order in which it names them, as they are in the statement's
 	// state (WithPast). Their segments are among Reads.
 	Past []*Relation
+	// Retrain is the version of the model that is trained again over the rows as they are now; 0 for none.
+	Retrain int
 }
 
 // JobMerge is a place in the tree of a job's reductions: place Index of level Level, counted from the nodes' own sums
@@ -442,6 +456,20 @@ func (j *Job) At(s *State) *State {
 			n.relations[r.OID] = r
 		}
 	}
+	return &n
+}
+
+// Without returns the state without the rows of some of a table's partitions.
+func Without(s *State, table types.OID, parts []bool) *State {
+	n, m := *s, *s.manifests[table]
+	m.Partitions, m.live = slices.Clone(m.Partitions), nil
+	for p := range m.Partitions {
+		if parts[p] {
+			m.Partitions[p] = nil
+		}
+	}
+	n.manifests = maps.Clone(s.manifests)
+	n.manifests[table] = &m
 	return &n
 }
 

@@ -70,7 +70,7 @@ func TestTrainGroups(t *testing.T) {
 			optest.Run(t, optest.Case{Inputs: []optest.Table{tb}, Out: append(slices.Clone(keys), types.Bytea), Want: want, Spills: c.budget > 0, Budget: c.budget,
 				Build: func(rt *op.Runtime, in [][]op.Operator) []op.Operator {
 					cfg := order.Config{Types: tb.Types, Keys: optest.Columns(rt.Threads, 2, 3), Specs: []kernel.KeySpec{{Type: keys[0]}, {Type: keys[1]}}, Limit: -1, Split: 2}
-					return op.NewTrainGroups(rt, order.NewSort(rt, nil, cfg, in[0]), keys, func() (op.GroupTrainer, error) { return &summer{}, nil })
+					return op.NewTrainGroups(rt, order.NewSort(rt, nil, cfg, in[0]), op.GroupConfig{Keys: keys, Trainer: func() (op.GroupTrainer, error) { return &summer{}, nil }})
 				}})
 		})
 	}
