@@ -8,6 +8,7 @@ import (
 	"github.com/tributarydb/tributary/exec/eval"
 	"github.com/tributarydb/tributary/exec/function"
 	"github.com/tributarydb/tributary/exec/mem"
+	"github.com/tributarydb/tributary/exec/object"
 	"github.com/tributarydb/tributary/exec/op"
 	"github.com/tributarydb/tributary/planner"
 	"github.com/tributarydb/tributary/planner/bind"
@@ -25,6 +26,7 @@ type Planner struct {
 	Runner  Runner
 	Virtual Virtuals
 	Sources Sources
+	Stores  *object.Stores
 	Pool    *mem.Pool
 	last    atomic.Uint64
 	plans   plans
@@ -51,7 +53,7 @@ func (p *Planner) Binding(c *Context, st *catalog.State, text *parse.Statement, 
 		},
 		ParamTypes: c.ParamTypes,
 		Virtual:    p.Virtual,
-		Sources:    sources(p.Sources, st, c),
+		Sources:    sources(p.Sources, st, c, poll),
 		Text:       text,
 		Env:        c.Values,
 		Poll:       poll,

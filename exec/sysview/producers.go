@@ -129,5 +129,6 @@ func init() {
 		"cluster.settings":   clusterSettings,
 		"cluster.tasks":      clusterTasks,
 		"cluster.schedules":  clusterSchedules,
+		"cluster.secrets":    clusterSecrets,
 	}
 }

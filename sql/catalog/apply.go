@@ -85,6 +85,7 @@ const (
 	mapFunctions
 	mapFunctionNames
 	mapSchedules
+	mapSecrets
 )
 
 // writable copies a map of the base before its first change.

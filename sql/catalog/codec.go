@@ -19,6 +19,7 @@ var kinds = []Change{
 	&PutDatabase{}, &PutDefaultGrants{}, &DrainNode{}, &LockRows{}, &AskNode{}, &ReturnSequence{}, &ChangeModel{}, &PutStatistics{},
 	&PutFunction{}, &DropFunction{},
 	&PutSchedule{}, &DropSchedule{},
+	&PutSecret{}, &DropSecret{},
 }
 
 func init() { codec.Union(kinds...) }
@@ -83,6 +84,7 @@ type image struct {
 	Statistics []*Statistics
 	Functions  []*Function
 	Schedules  []*Schedule
+	Secrets    []*Secret
 }
 
 type imageSeq struct {
@@ -115,7 +117,7 @@ const stateFormat = 1
 func (s *State) MarshalBinary() ([]byte, error) {
 	im := image{Version: s.version, NextOID: s.nextOID, Schemas: sorted(s.schemas), Relations: sorted(s.relations), Enums: sorted(s.types),
 		Roles: sorted(s.roles), Models: sorted(s.models), Jobs: sorted(s.jobs), Nodes: sorted(s.nodes), Manifests: sorted(s.manifests),
-		Settings: s.settings, Cluster: s.cluster, Removed: slices.Sorted(maps.Keys(s.removed)), Database: s.database, Defaults: s.DefaultGrants(), Statistics: sorted(s.statistics), Functions: sorted(s.functions), Schedules: sorted(s.schedules)}
+		Settings: s.settings, Cluster: s.cluster, Removed: slices.Sorted(maps.Keys(s.removed)), Database: s.database, Defaults: s.DefaultGrants(), Statistics: sorted(s.statistics), Functions: sorted(s.functions), Schedules: sorted(s.schedules), Secrets: sorted(s.secrets)}
 	for _, oid := range slices.Sorted(maps.Keys(s.sequences)) {
 		im.Sequences = append(im.Sequences, imageSeq{oid, s.sequences[oid]})
 	}
@@ -201,6 +203,12 @@ func UnmarshalState(b []byte) (*State, error) {
 			s.schedules = map[types.OID]*Schedule{}
 		}
 		s.schedules[x.OID] = x
+	}
+	for _, x := range im.Secrets {
+		if s.secrets == nil {
+			s.secrets = map[types.OID]*Secret{}
+		}
+		s.secrets[x.OID] = x
 	}
 	for _, x := range im.Sequences {
 		s.sequences[x.OID] = x.Value

@@ -35,6 +35,7 @@ type State struct {
 	statistics map[types.OID]*Statistics
 	functionSet
 	schedules map[types.OID]*Schedule
+	secrets   map[types.OID]*Secret
 
 	definitions *Definitions
 }
