@@ -26,6 +26,14 @@ var ErrLeased = errors.New("another has the lease")
 // leaseTime is after how long a lease counts as left by a process that is dead; it is renewed in a fifth of it.
 const leaseTime = 5 * time.Minute
 
+// lease is a lease that is held, or to be taken.
+type lease struct {
+	b        *bucket
+	uri, key string
+	id       string // of the holder
+	etag     string // of the object as the holder has written it last
+}
+
 // Lease implements Leaser by an object that is made only where there is none, and renewed and taken over only in the
 // state that was seen (If-None-Match, If-Match). A store that ignores conditions gives a lease to everybody.
 func (b *bucket) Lease(ctx context.Context, uri string) (func() error, error) {
@@ -33,29 +41,15 @@ func (b *bucket) Lease(ctx context.Context, uri string) (func() error, error) {
 	if err != nil {
 		return nil, err
 	}
-	id := rand.Text()
-	put := func(ctx context.Context, condition func(*minio.PutObjectOptions)) (etag string, err error) {
-		text := id + " " + time.Now().Add(leaseTime).UTC().Format(time.RFC3339) + "\n"
-		opts := whole()
-		condition(&opts)
-		up, err := b.core.PutObject(ctx, b.name, key, strings.NewReader(text), int64(len(text)), "", sum([]byte(text)), opts)
-		switch minio.ToErrorResponse(err).Code {
-		case minio.PreconditionFailed, "ConditionalRequestConflict":
-			return "", ErrLeased
-		}
-		return up.ETag, err
-	}
-	etag, err := put(ctx, func(o *minio.PutObjectOptions) { o.SetMatchETagExcept("*") })
+	l := &lease{b: b, uri: uri, key: key, id: rand.Text()}
+	err = l.put(ctx, func(o *minio.PutObjectOptions) { o.SetMatchETagExcept("*") })
 	if errors.Is(err, ErrLeased) {
 		old, text, rerr := b.leased(ctx, key)
 		until, perr := time.Parse(time.RFC3339, strings.TrimSpace(text[strings.IndexByte(text, ' ')+1:]))
-		switch {
-		case rerr == nil && strings.HasPrefix(text, id+" "): // only the answer was lost
-			return b.keep(ctx, uri, old, put), nil
-		case rerr != nil || perr == nil && time.Now().Before(until):
+		if rerr != nil || perr == nil && time.Now().Before(until) {
 			return nil, ErrLeased
 		}
-		etag, err = put(ctx, func(o *minio.PutObjectOptions) { o.SetMatchETag(old) })
+		err = l.put(ctx, func(o *minio.PutObjectOptions) { o.SetMatchETag(old) })
 	}
 	switch {
 	case errors.Is(err, ErrLeased):
@@ -63,11 +57,32 @@ func (b *bucket) Lease(ctx context.Context, uri string) (func() error, error) {
 	case err != nil:
 		return nil, b.error(ctx, err, "could not write %q", uri)
 	}
-	return b.keep(ctx, uri, etag, put), nil
+	return l.keep(ctx), nil
 }
 
-// keep renews a lease until it is released.
-func (b *bucket) keep(ctx context.Context, uri, etag string, put func(context.Context, func(*minio.PutObjectOptions)) (string, error)) (release func() error) {
+// put writes the lease on a condition; ErrLeased is that another's is there.
+func (l *lease) put(ctx context.Context, condition func(*minio.PutObjectOptions)) error {
+	text := l.id + " " + time.Now().Add(leaseTime).UTC().Format(time.RFC3339) + "\n"
+	opts := whole()
+	condition(&opts)
+	up, err := l.b.core.PutObject(ctx, l.b.name, l.key, strings.NewReader(text), int64(len(text)), "", sum([]byte(text)), opts)
+	if err == nil {
+		l.etag = up.ETag
+		return nil
+	}
+	if code := minio.ToErrorResponse(err).Code; code != minio.PreconditionFailed && code != "ConditionalRequestConflict" {
+		return err
+	}
+	// Where only an answer was lost, the request that was repeated finds what the first has written.
+	if etag, text, err := l.b.leased(ctx, l.key); err == nil && strings.HasPrefix(text, l.id+" ") {
+		l.etag = etag
+		return nil
+	}
+	return ErrLeased
+}
+
+// keep renews the lease until it is released.
+func (l *lease) keep(ctx context.Context) (release func() error) {
 	renew, stop := context.WithCancel(ctx)
 	done := make(chan error, 1)
 	go func() {
@@ -79,13 +94,9 @@ func (b *bucket) keep(ctx context.Context, uri, etag string, put func(context.Co
 				done <- nil
 				return
 			case <-t.C:
-				next, err := put(renew, func(o *minio.PutObjectOptions) { o.SetMatchETag(etag) })
-				if errors.Is(err, ErrLeased) {
-					done <- pgerr.New(pgerr.ObjectInUse, "%q was taken over by another", uri)
+				if errors.Is(l.put(renew, func(o *minio.PutObjectOptions) { o.SetMatchETag(l.etag) }), ErrLeased) {
+					done <- pgerr.New(pgerr.ObjectInUse, "%q was taken over by another", l.uri)
 					return
-				}
-				if err == nil {
-					etag = next
 				}
 			}
 		}
@@ -97,7 +108,7 @@ func (b *bucket) keep(ctx context.Context, uri, etag string, put func(context.Co
 		}
 		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), abortTime)
 		defer cancel()
-		return b.Remove(last, uri)
+		return l.b.Remove(last, l.uri)
 	}
 }
 

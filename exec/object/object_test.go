@@ -408,6 +408,13 @@ func TestCacheIsShared(t *testing.T) {
 func TestLease(t *testing.T) {
 	s := s3test.New(t, "bkt")
 	l := stores(t, s, nil).(object.Leaser)
+	n := 0
+	s.Fault = func(*http.Request) s3test.Fault { // the answer to the first request is lost: the second finds what it wrote
+		if n++; n == 1 {
+			return s3test.Lost
+		}
+		return s3test.None
+	}
 	release, err := l.Lease(t.Context(), "s3://bkt/LOCK")
 	if err != nil {
 		t.Fatal(err)
