@@ -151,7 +151,7 @@ func keepFiles(t *testing.T, d *Dir, keep, want int) {
 	}
 	n := 0
 	for i := range 256 {
-		there, _ := d.fs.ReadDir(d.join("files", fmt.Sprintf("%02x", i)))
+		there, _ := d.fs.Names(d.join("files", fmt.Sprintf("%02x", i)))
 		n += len(there)
 	}
 	if n != want {
@@ -317,12 +317,12 @@ func TestSource(t *testing.T) {
 }
 
 func TestPath(t *testing.T) {
-	for uri, want := range map[string]string{"/a/b": "/a/b", "file:///a/b/": "/a/b", "a": "", "file://a": "", "s3://b/c": "", "": ""} {
+	for uri, want := range map[string]string{"/a/b": "/a/b", "file:///a/b/": "/a/b", "a": "", "file://a": "", "gs://b/c": "", "s3://bkt": "", "s3:///c": "", "s3://bkt/c/": "s3://bkt/c", "": ""} {
 		if got, err := Path(uri); got != want || (err == nil) != (want != "") {
 			t.Errorf("%q: %q, %v", uri, got, err)
 		}
 	}
-	if _, err := Path("s3://b/c"); !pgerr.Is(err, pgerr.FeatureNotSupported) {
+	if _, err := Path("gs://b/c"); !pgerr.Is(err, pgerr.FeatureNotSupported) {
 		t.Error(err)
 	}
 }

@@ -11,8 +11,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/tributarydb/tributary/exec/disk"
+	"github.com/tributarydb/tributary/exec/object"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
@@ -30,14 +32,19 @@ const (
 // Dir is a directory of backups.
 type Dir struct {
 	path string
-	fs   disk.FS
+	fs   place
 }
 
-// Path returns the directory that a URI names: an absolute path, or file:// and one.
+// Path returns the directory that a URI names: an absolute path, or file:// and one, or s3://bucket/prefix.
 func Path(uri string) (string, error) {
 	path, isFile := strings.CutPrefix(uri, "file://")
-	if scheme, _, has := strings.Cut(path, "://"); has && !isFile {
-		return "", pgerr.Unsupported("backups to %s:// are not supported", scheme).WithHint("Give an absolute path of the server.")
+	if scheme := object.Scheme(path); scheme != "" && !isFile {
+		if bucket, prefix, _ := strings.Cut(strings.TrimPrefix(path, object.S3), "/"); scheme == "s3" && (bucket == "" || strings.Trim(prefix, "/") == "" || object.Pattern(path)) {
+			return "", pgerr.New(pgerr.InvalidParameterValue, "%q does not name a place for backups", uri).WithHint("Write s3://bucket/prefix.")
+		} else if scheme != "s3" {
+			return "", pgerr.Unsupported("backups to %s:// are not supported", scheme).WithHint("Give an absolute path of the server, or s3://bucket/prefix.")
+		}
+		return strings.TrimRight(path, "/"), nil
 	}
 	if !filepath.IsAbs(path) {
 		return "", pgerr.New(pgerr.InvalidName, "the directory of backups must be given by an absolute path").
@@ -47,7 +54,20 @@ func Path(uri string) (string, error) {
 }
 
 // Open opens a directory that has backups.
-func Open(files disk.FS, path string) (*Dir, error) {
+func Open(files disk.FS, path string) (*Dir, error) { return open(directory{files}, path) }
+
+// OpenIn opens a prefix of keys, as Path returns it, for as long as ctx lives. charge, which may be nil, is called for
+// memory that writing takes.
+func OpenIn(ctx context.Context, s object.Store, path string, charge func(int64) error) (*Dir, error) {
+	return open(prefix{ctx, object.Uncached(s), charge, new(sync.Mutex)}, path)
+}
+
+// CreateIn is Create for a prefix of keys.
+func CreateIn(ctx context.Context, s object.Store, path string, charge func(int64) error) (*Dir, error) {
+	return create(prefix{ctx, object.Uncached(s), charge, new(sync.Mutex)}, path)
+}
+
+func open(files place, path string) (*Dir, error) {
 	d := &Dir{path, files}
 	b, err := d.read(d.join(markFile), 64)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -72,8 +92,10 @@ func newer(what string, format int) error {
 }
 
 // Create opens a directory, which it makes one of backups if it is empty or not there.
-func Create(files disk.FS, path string) (*Dir, error) {
-	d, err := Open(files, path)
+func Create(files disk.FS, path string) (*Dir, error) { return create(directory{files}, path) }
+
+func create(files place, path string) (*Dir, error) {
+	d, err := open(files, path)
 	if !pgerr.Is(err, pgerr.UndefinedFile) {
 		return d, err
 	}
@@ -81,15 +103,15 @@ func Create(files disk.FS, path string) (*Dir, error) {
 	if err := files.MkdirAll(path); err != nil {
 		return nil, ioError(err, path)
 	}
-	there, err := files.ReadDir(path)
+	there, err := files.Names(path)
 	if err != nil {
 		return nil, ioError(err, path)
 	}
 	// What a crash has left of this function is no reason to refuse the directory.
 	ours := []string{lockName, markFile + tempSuffix, "files", "backups"}
 	for _, e := range there {
-		if !slices.Contains(ours, e.Name()) {
-			return nil, pgerr.New(pgerr.ObjectNotInPrerequisiteState, "directory %q is neither empty nor one of backups", path).WithDetail("It has %q.", e.Name())
+		if !slices.Contains(ours, e) {
+			return nil, pgerr.New(pgerr.ObjectNotInPrerequisiteState, "directory %q is neither empty nor one of backups", path).WithDetail("It has %q.", e)
 		}
 	}
 	for _, sub := range []string{"files", "backups"} {
@@ -102,19 +124,17 @@ func Create(files disk.FS, path string) (*Dir, error) {
 
 // Lock keeps other backups out of the directory until it is released.
 func (d *Dir) Lock() (release func() error, err error) {
-	f, err := disk.Lock(d.join(lockName))
+	release, err = d.fs.Lock(d.join(lockName))
 	if errors.Is(err, disk.ErrLocked) {
 		return nil, pgerr.New(pgerr.ObjectInUse, "another backup writes to directory %q", d.path)
 	}
 	if err != nil {
 		return nil, ioError(err, d.path)
 	}
-	return f.Close, nil
+	return release, nil
 }
 
-func (d *Dir) join(parts ...string) string {
-	return filepath.Join(append([]string{d.path}, parts...)...)
-}
+func (d *Dir) join(parts ...string) string { return d.fs.Join(append([]string{d.path}, parts...)...) }
 
 // file is the path of a file.
 func (d *Dir) file(id catalog.SegmentID) string {
@@ -124,12 +144,12 @@ func (d *Dir) file(id catalog.SegmentID) string {
 
 // Names lists the backups, the oldest first.
 func (d *Dir) Names() (out []string, _ error) {
-	entries, err := d.fs.ReadDir(d.join("backups"))
+	entries, err := d.fs.Names(d.join("backups"))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, ioError(err, d.path)
 	}
 	for _, e := range entries {
-		if name, ok := strings.CutSuffix(e.Name(), backupEnd); ok && validName.MatchString(name) {
+		if name, ok := strings.CutSuffix(e, backupEnd); ok && validName.MatchString(name) {
 			out = append(out, name)
 		}
 	}
@@ -157,7 +177,7 @@ func (d *Dir) read(path string, most int64) ([]byte, error) {
 // replace writes a file of the directory: after a crash it is there in full or not at all.
 func (d *Dir) replace(name string, parts [][]byte) error {
 	path := d.join(name)
-	err := d.write(path, func(w io.Writer) error {
+	err := d.fs.Write(path, func(w io.Writer) error {
 		for _, p := range parts {
 			if _, err := w.Write(p); err != nil {
 				return err
@@ -169,28 +189,6 @@ func (d *Dir) replace(name string, parts [][]byte) error {
 		err = d.fs.SyncDir(filepath.Dir(path))
 	}
 	return ioError(err, path)
-}
-
-// write writes a file and gives it its name once it is on stable storage. That of the name is the caller's matter.
-func (d *Dir) write(path string, fill func(io.Writer) error) error {
-	temp := path + tempSuffix
-	_ = d.fs.Remove(temp) // of a backup that was cut off
-	f, err := d.fs.Create(temp)
-	if err != nil {
-		return err
-	}
-	w := &syncing{File: f}
-	if err = fill(w); err == nil {
-		err = f.Sync()
-	}
-	err = errors.Join(err, f.Close())
-	if err == nil {
-		err = d.fs.Rename(temp, path)
-	}
-	if err != nil {
-		_ = d.fs.Remove(temp)
-	}
-	return err
 }
 
 // syncing has the disk begin to write what was written, so that the Sync at the end has little left to wait for.

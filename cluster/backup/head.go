@@ -80,11 +80,11 @@ func decode(name string, b []byte) (*Backup, error) {
 
 // Size returns the bytes of a backup's description, which Read takes in memory.
 func (d *Dir) Size(name string) (int64, error) {
-	st, err := d.fs.Stat(d.backup(name))
+	size, err := d.fs.Size(d.backup(name))
 	if err != nil {
 		return 0, d.missing(err, name)
 	}
-	return st.Size(), nil
+	return size, nil
 }
 
 func (d *Dir) backup(name string) string { return d.join("backups", name+backupEnd) }

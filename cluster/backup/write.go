@@ -63,7 +63,7 @@ func (d *Dir) Write(ctx context.Context, h Head, state *catalog.State, o Options
 	h.At = h.At.UTC().Truncate(time.Millisecond)
 	for ; ; h.At = h.At.Add(time.Millisecond) { // two backups in a millisecond
 		name = fmt.Sprintf("%s-%d", h.At.Format("20060102T150405.000Z"), h.Version)
-		if _, err := d.fs.Stat(d.backup(name)); err != nil {
+		if _, err := d.fs.Size(d.backup(name)); err != nil {
 			break
 		}
 	}
@@ -143,8 +143,8 @@ func (w *writer) syncDirs(files []*catalog.Segment) error {
 // put writes a file unless it is there, in its full size as all that have their names are.
 func (w *writer) put(ctx context.Context, f *catalog.Segment) error {
 	path := w.d.file(f.ID)
-	if st, err := w.d.fs.Stat(path); err == nil && (f.Bytes == 0 || st.Size() == f.Bytes) {
-		w.bytes.Add(st.Size())
+	if size, err := w.d.fs.Size(path); err == nil && (f.Bytes == 0 || size == f.Bytes) {
+		w.bytes.Add(size)
 		return nil
 	}
 	dir := filepath.Dir(path)
@@ -154,7 +154,7 @@ func (w *writer) put(ctx context.Context, f *catalog.Segment) error {
 	err := w.o.Source(ctx, f, func(read func(func([]byte) error) error) error {
 		sum := store.SumOf(f)
 		n := int64(0)
-		err := w.d.write(path, func(to io.Writer) error {
+		err := w.d.fs.Write(path, func(to io.Writer) error {
 			err := read(func(b []byte) error {
 				if err := w.limit.wait(ctx, len(b)); err != nil {
 					return err
@@ -253,15 +253,15 @@ func (d *Dir) Keep(n int, objects string) error {
 	}
 	for i := range 256 {
 		dir := d.join("files", fmt.Sprintf("%02x", i))
-		files, err := d.fs.ReadDir(dir)
+		files, err := d.fs.Names(dir)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return ioError(err, d.path)
 		}
 		for _, f := range files {
-			if _, ok := needed[f.Name()]; ok {
+			if _, ok := needed[f]; ok {
 				continue
 			}
-			if err := d.fs.Remove(filepath.Join(dir, f.Name())); err != nil {
+			if err := d.fs.Remove(d.fs.Join(dir, f)); err != nil {
 				return ioError(err, d.path)
 			}
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/tributarydb/tributary/cluster/settings"
 	"github.com/tributarydb/tributary/exec/disk"
 	"github.com/tributarydb/tributary/exec/mem"
+	"github.com/tributarydb/tributary/exec/object"
 	"github.com/tributarydb/tributary/exec/store"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
@@ -92,6 +93,43 @@ func mayBackup(st *catalog.State, role types.OID, what string) error {
 	return pgerr.New(pgerr.InsufficientPrivilege, "must be superuser to %s", what)
 }
 
+// dir opens, or makes, the place of backups that a URI names. done gives back what is charged for it.
+func (c backups) dir(x *session.Execution, uri string, write bool) (_ *backup.Dir, done func(), err error) {
+	path, err := backup.Path(uri)
+	if err != nil {
+		return nil, nil, err
+	}
+	if !object.Remote(path) {
+		open := backup.Open
+		if write {
+			open = backup.Create
+		}
+		dir, err := open(disk.OS, path)
+		return dir, func() {}, err
+	}
+	s, err := x.Store(path, write)
+	if err != nil {
+		return nil, nil, err
+	}
+	acct := x.Pool.Account("parts of uploads", false)
+	charge := func(n int64) error {
+		if n < 0 {
+			acct.Shrink(-n)
+			return nil
+		}
+		return acct.Grow(n)
+	}
+	open := backup.OpenIn
+	if write {
+		open = backup.CreateIn
+	}
+	dir, err := open(x.Ctx, s, path, charge)
+	if err != nil {
+		acct.Close()
+	}
+	return dir, acct.Close, err
+}
+
 // backup handles BACKUP.
 func (c backups) backup(n *parse.Backup) (*session.Command, error) {
 	if n.Kind == "schema" {
@@ -112,14 +150,11 @@ func (c backups) backup(n *parse.Backup) (*session.Command, error) {
 		if err != nil {
 			return nil, err
 		}
-		path, err := backup.Path(n.URI)
+		dir, done, err := c.dir(x, n.URI, true)
 		if err != nil {
 			return nil, err
 		}
-		dir, err := backup.Create(disk.OS, path)
-		if err != nil {
-			return nil, err
-		}
+		defer done()
 		unlock, err := dir.Lock()
 		if err != nil {
 			return nil, err
@@ -215,7 +250,7 @@ func (c backups) only(x *session.Execution, state *catalog.State, n *parse.Backu
 	for _, w := range warnings {
 		c.s.Notice(w)
 	}
-	return only, object(n.Kind, state.Schema(schema).Name, name), err
+	return only, objectName(n.Kind, state.Schema(schema).Name, name), err
 }
 
 // lookIn lists the names of the schemas in which a statement means an object, and the object's own.
@@ -230,8 +265,8 @@ func lookIn(x *session.Execution, view *catalog.State, named []string) (path []s
 	return path, name, nil
 }
 
-// object is what a backup says of itself that has an object alone.
-func object(kind, schema, name string) string {
+// objectName is what a backup says of itself that has an object alone.
+func objectName(kind, schema, name string) string {
 	return kind + " " + lex.QuoteName(schema) + "." + lex.QuoteName(name)
 }
 
@@ -292,14 +327,11 @@ func (c backups) restore(n *parse.Restore) (*session.Command, error) {
 
 // restoreFrom takes an object out of a backup.
 func (c backups) restoreFrom(ctx context.Context, x *session.Execution, st *catalog.State, n *parse.Restore, name string) error {
-	where, err := backup.Path(n.URI)
+	dir, done, err := c.dir(x, n.URI, false)
 	if err != nil {
 		return err
 	}
-	dir, err := backup.Open(disk.OS, where)
-	if err != nil {
-		return err
-	}
+	defer done()
 	path, last, err := lookIn(x, st, n.Name)
 	if err != nil {
 		return err
@@ -323,7 +355,7 @@ func (c backups) restoreFrom(ctx context.Context, x *session.Execution, st *cata
 		}
 		return readBackup(acct, dir, name)
 	}, func(h backup.Head) bool {
-		return h.Objects == "" || slices.ContainsFunc(path, func(schema string) bool { return h.Objects == object(n.Kind, schema, last) })
+		return h.Objects == "" || slices.ContainsFunc(path, func(schema string) bool { return h.Objects == objectName(n.Kind, schema, last) })
 	})
 	if err != nil {
 		return err
@@ -403,14 +435,11 @@ func (c backups) show(n *parse.ShowBackups) (*session.Command, error) {
 		if err != nil {
 			return nil, err
 		}
-		path, err := backup.Path(n.URI)
+		dir, done, err := c.dir(x, n.URI, false)
 		if err != nil {
 			return nil, err
 		}
-		dir, err := backup.Open(disk.OS, path)
-		if err != nil {
-			return nil, err
-		}
+		defer done()
 		names, err := dir.Names()
 		if err != nil {
 			return nil, err

@@ -16,6 +16,7 @@ import (
 	"github.com/tributarydb/tributary/cluster/training"
 	"github.com/tributarydb/tributary/cluster/write"
 	"github.com/tributarydb/tributary/exec/mem"
+	"github.com/tributarydb/tributary/exec/object"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -41,6 +42,8 @@ type Config struct {
 	Trainer  training.Trainer
 	Blobs    training.Blobs
 	Backups  Backups
+	Stores   *object.Stores
+	Keys     object.Keys // for secrets
 	// Elsewhere sends a signal to a session of another node. Observe records the node's history of statements
 	// and events.
 	Elsewhere func(session.Signal) (bool, error)
@@ -107,7 +110,7 @@ func New(cfg Config) *Engine {
 		cfg.Audit = cfg.Log
 	}
 	e := &Engine{cfg: cfg, oids: sequence.OIDs{Catalog: cfg.Meta}, cluster: admin.Cluster{Catalog: cfg.Meta, Members: cfg.Members},
-		queries: &query.Planner{Self: cfg.Node.ID, Runner: cfg.Runner, Virtual: cfg.Virtual, Sources: cfg.Sources, Pool: cfg.Pool}}
+		queries: &query.Planner{Self: cfg.Node.ID, Runner: cfg.Runner, Virtual: cfg.Virtual, Sources: cfg.Sources, Stores: cfg.Stores, Pool: cfg.Pool}}
 	if cfg.Pool != nil {
 		e.queries.KeepPlans()
 	}

@@ -76,6 +76,10 @@ func (c *dispatcher) extension(ctx context.Context, st *parse.Statement, params 
 		return alterSchedule(n)
 	case *parse.DropSchedule:
 		return dropSchedule(c, n)
+	case *parse.CreateSecret:
+		return createSecret(c, n)
+	case *parse.DropSecret:
+		return dropSecret(c, n)
 	case *parse.ShowSchedules:
 		return c.alias(ctx, st, "SELECT * FROM cluster.schedules", "SHOW")
 	}

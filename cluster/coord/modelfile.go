@@ -8,8 +8,8 @@ import (
 
 	"github.com/tributarydb/tributary/cluster/copydata"
 	"github.com/tributarydb/tributary/cluster/session"
-	"github.com/tributarydb/tributary/exec/disk"
 	"github.com/tributarydb/tributary/exec/mem"
+	"github.com/tributarydb/tributary/exec/object"
 	"github.com/tributarydb/tributary/ml/interchange"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/parse"
@@ -52,18 +52,15 @@ func exportModel(c *dispatcher, n *parse.ExportModel) (*session.Command, error) 
 			return &session.Result{Copy: copydata.ToClient(b, tag, acct.Close), Tag: func() string { return tag }}, nil
 		}
 		defer acct.Close()
-		f, err := copydata.CreateFile(x.Statement, st, n.URI)
+		f, err := copydata.CreateFile(x.Statement, st, n.URI, acct)
 		if err != nil {
 			return nil, err
 		}
-		_, err = f.Write(b)
-		if e := f.Close(); err == nil {
-			err = e
+		if _, err = f.Write(b); err != nil {
+			f.Abort()
+			return nil, err
 		}
-		if err != nil {
-			return nil, disk.Error(err, "could not write a model to a file")
-		}
-		return session.Done(tag), nil
+		return session.Done(tag), f.Commit()
 	}}, nil
 }
 
@@ -124,10 +121,10 @@ func importModel(c *dispatcher, text *parse.Statement, n *parse.ImportModel) (*s
 // dataURI begins a file that stands in the statement itself (RFC 2397).
 const dataURI = "data:;base64,"
 
-// onlyFile refuses what is no file of the server.
+// onlyFile refuses what is neither a file of the server nor an object in a bucket.
 func onlyFile(uri string) error {
-	if scheme, _, ok := strings.Cut(uri, "://"); ok && scheme != "" || strings.HasPrefix(uri, "data:") {
-		return pgerr.Unsupported("models are written to and read from files of the server, STDOUT and STDIN").
+	if object.Remote(uri) && !strings.HasPrefix(uri, object.S3) || strings.HasPrefix(uri, "data:") {
+		return pgerr.Unsupported("models are written to and read from files of the server, s3://bucket/key, STDOUT and STDIN").
 			WithHint("Send the model to the client, and from there to where it is to be.")
 	}
 	return nil

@@ -30,8 +30,8 @@ func maySchedule(x *session.Execution, st *catalog.State, name string) (*catalog
 	return nil, pgerr.New(pgerr.UndefinedObject, "schedule %q does not exist", name)
 }
 
-// changeSchedule is a statement that changes schedules. No change is one without an effect.
-func changeSchedule(tag string, change func(x *session.Execution, st *catalog.State) (catalog.Change, error)) (*session.Command, error) {
+// change is a statement that changes what the catalog has. No change is one without an effect.
+func change(tag string, plan func(x *session.Execution, st *catalog.State) (catalog.Change, error)) (*session.Command, error) {
 	return session.Simple(func(ctx context.Context, x *session.Execution) (string, error) {
 		if err := x.Txn.Writable(tag); err != nil {
 			return "", err
@@ -40,7 +40,7 @@ func changeSchedule(tag string, change func(x *session.Execution, st *catalog.St
 		if err != nil {
 			return "", err
 		}
-		ch, err := change(x, st)
+		ch, err := plan(x, st)
 		if err != nil || ch == nil {
 			return tag, err
 		}
@@ -52,6 +52,9 @@ func changeSchedule(tag string, change func(x *session.Execution, st *catalog.St
 // createSchedule handles CREATE SCHEDULE. The statement is not checked but for its syntax: what it is
 // about may be made later.
 func createSchedule(c *dispatcher, n *parse.CreateSchedule) (*session.Command, error) {
+	if _, ok := n.Statement.Extension.(*parse.CreateSecret); ok {
+		return nil, pgerr.Unsupported("a schedule cannot make a secret: its statement is kept as it is")
+	}
 	switch x := n.Statement.Node.(type) {
 	case *ast.TransactionStmt:
 		return nil, pgerr.Unsupported("a schedule runs a statement in a transaction of its own: %s is not for it", n.Statement.Tag())
@@ -60,7 +63,7 @@ func createSchedule(c *dispatcher, n *parse.CreateSchedule) (*session.Command, e
 			return nil, pgerr.Unsupported("a schedule has no client: COPY needs a file of the server")
 		}
 	}
-	return changeSchedule("CREATE SCHEDULE", func(x *session.Execution, st *catalog.State) (catalog.Change, error) {
+	return change("CREATE SCHEDULE", func(x *session.Execution, st *catalog.State) (catalog.Change, error) {
 		for _, s := range catalog.Schedules(st) {
 			if s.Name != n.Name {
 				continue
@@ -93,7 +96,7 @@ func createSchedule(c *dispatcher, n *parse.CreateSchedule) (*session.Command, e
 }
 
 func alterSchedule(n *parse.AlterSchedule) (*session.Command, error) {
-	return changeSchedule("ALTER SCHEDULE", func(x *session.Execution, st *catalog.State) (catalog.Change, error) {
+	return change("ALTER SCHEDULE", func(x *session.Execution, st *catalog.State) (catalog.Change, error) {
 		s, err := maySchedule(x, st, n.Name)
 		if err != nil {
 			return nil, err
@@ -121,7 +124,7 @@ func alterSchedule(n *parse.AlterSchedule) (*session.Command, error) {
 }
 
 func dropSchedule(c *dispatcher, n *parse.DropSchedule) (*session.Command, error) {
-	return changeSchedule("DROP SCHEDULE", func(x *session.Execution, st *catalog.State) (catalog.Change, error) {
+	return change("DROP SCHEDULE", func(x *session.Execution, st *catalog.State) (catalog.Change, error) {
 		s, err := maySchedule(x, st, n.Name)
 		if n.IfExists && pgerr.CodeOf(err) == pgerr.UndefinedObject {
 			c.s.Notice(pgerr.New(pgerr.SuccessfulCompletion, "%s, skipping", pgerr.From(err).Message).WithSeverity(pgerr.SevNotice))

@@ -4,15 +4,14 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 
 	"github.com/multigres/multigres/go/common/parser/ast"
 
 	"github.com/tributarydb/tributary/cluster/write"
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/copyfmt"
-	"github.com/tributarydb/tributary/exec/disk"
 	"github.com/tributarydb/tributary/exec/mem"
+	"github.com/tributarydb/tributary/exec/object"
 	"github.com/tributarydb/tributary/exec/op"
 	"github.com/tributarydb/tributary/exec/source"
 	"github.com/tributarydb/tributary/planner"
@@ -119,28 +118,49 @@ func mayFile(x *write.Statement, st *catalog.State, role types.OID, way string) 
 	return nil
 }
 
-// OpenFile opens a file of the server that a statement reads, if its role may.
-func OpenFile(x *write.Statement, st *catalog.State, name string) (*os.File, error) {
-	if err := mayFile(x, st, catalog.ReadFilesOID, "from"); err != nil {
-		return nil, err
+// store returns the store of a file that a statement reads or writes, if its role may.
+func store(x *write.Statement, st *catalog.State, name string, write bool) (object.Store, error) {
+	if !object.Remote(name) {
+		role, way := catalog.ReadFilesOID, "from"
+		if write {
+			role, way = catalog.WriteFilesOID, "to"
+		}
+		if err := mayFile(x, st, role, way); err != nil {
+			return nil, err
+		}
 	}
-	f, err := os.Open(name)
-	if err != nil {
-		return nil, fileError(err, name, "reading")
-	}
-	return f, nil
+	return x.Store(name, write)
 }
 
-// CreateFile makes, or empties, a file of the server that a statement writes, if its role may.
-func CreateFile(x *write.Statement, st *catalog.State, name string) (*os.File, error) {
-	if err := mayFile(x, st, catalog.WriteFilesOID, "to"); err != nil {
+// OpenFile opens a file that a statement reads, if its role may.
+func OpenFile(x *write.Statement, st *catalog.State, name string) (object.File, error) {
+	s, err := store(x, st, name, false)
+	if err != nil {
 		return nil, err
 	}
-	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return nil, fileError(err, name, "writing")
+	f := object.Info{Name: name}
+	if object.Remote(name) { // of the server's disks pipes may be read too
+		if f, err = s.Stat(x.Ctx, name); err != nil {
+			return nil, err
+		}
 	}
-	return f, nil
+	return s.Open(x.Ctx, f)
+}
+
+// CreateFile begins to write a file in place of what is there, if the statement's role may. What it holds in memory
+// is charged to acct.
+func CreateFile(x *write.Statement, st *catalog.State, name string, acct *mem.Account) (object.Writer, error) {
+	s, err := store(x, st, name, true)
+	if err != nil {
+		return nil, err
+	}
+	return s.Create(x.Ctx, name, func(n int64) error {
+		if n < 0 {
+			acct.Shrink(-n)
+			return nil
+		}
+		return acct.Grow(n)
+	})
 }
 
 // decoding returns rows decoded from bytes. It must be closed.
@@ -202,22 +222,27 @@ func copyFrom(x *write.Statement, st *catalog.State, n *ast.CopyStmt, opts copyf
 	}
 	if n.Filename != "" {
 		defer r.Close()
+		if opts.Format == copyfmt.Parquet {
+			s, err := store(x, st, n.Filename, false)
+			if err == nil {
+				err = load(openParquet(x, st, cols, s, n.Filename, n.Filename))
+			}
+			if err != nil {
+				return nil, "", err
+			}
+			return nil, fmt.Sprintf("COPY %d", rows), nil
+		}
 		f, err := OpenFile(x, st, n.Filename)
 		if err != nil {
 			return nil, "", err
 		}
 		defer f.Close()
-		if opts.Format == copyfmt.Parquet {
-			err = load(openParquet(x, st, cols, n.Filename, n.Filename))
-		} else {
-			in, e := copyfmt.Unpack(f, opts.Packing)
-			if e != nil {
-				return nil, "", pgerr.Wrap(pgerr.IOError, e, "could not read file \"%s\"", n.Filename)
-			}
-			defer in.Close()
-			err = load(decode(source.Named(in, n.Filename)))
-		}
+		in, err := copyfmt.Unpack(f, opts.Packing)
 		if err != nil {
+			return nil, "", source.ReadError(n.Filename, err)
+		}
+		defer in.Close()
+		if err = load(decode(source.Named(in, n.Filename))); err != nil {
 			return nil, "", err
 		}
 		return nil, fmt.Sprintf("COPY %d", rows), nil
@@ -252,16 +277,6 @@ func relKindText(k catalog.RelKind) string {
 	return "relation"
 }
 
-func fileError(err error, name, verb string) error {
-	switch {
-	case os.IsNotExist(err):
-		return pgerr.New(pgerr.UndefinedFile, "could not open file \"%s\" for %s: No such file or directory", name, verb)
-	case os.IsPermission(err):
-		return pgerr.New(pgerr.InsufficientPrivilege, "could not open file \"%s\" for %s: Permission denied", name, verb)
-	}
-	return pgerr.Wrap(pgerr.IOError, err, "could not open file \"%s\" for %s", name, verb)
-}
-
 func copyTo(x *write.Statement, st *catalog.State, n *ast.CopyStmt, opts copyfmt.Options) (*Stream, string, error) {
 	b, err := bindSource(x, st, n)
 	if err != nil {
@@ -294,35 +309,47 @@ func copyTo(x *write.Statement, st *catalog.State, n *ast.CopyStmt, opts copyfmt
 		return &Stream{binary: e.binary, columns: len(cols), read: e.next, tag: e.tag, close: closeAll}, "", nil
 	}
 	defer closeAll()
-	file, err := CreateFile(x, st, n.Filename)
+	acct := x.Pool.Account("copy file", false)
+	defer acct.Close()
+	file, err := CreateFile(x, st, n.Filename, acct)
 	if err != nil {
 		return nil, "", err
 	}
-	f := io.WriteCloser(file)
-	if opts.Format != copyfmt.Parquet {
-		if f, err = copyfmt.Pack(file, opts.Packing); err != nil {
-			_ = file.Close()
-			return nil, "", err
-		}
+	if err := e.writeTo(x.Ctx, file, opts); err != nil {
+		file.Abort()
+		return nil, "", err
 	}
-	for {
-		p, _, err := e.next(x.Ctx)
-		if err == io.EOF {
-			break
-		}
-		if err == nil {
-			_, err = f.Write(p)
-			err = disk.Error(err, "could not write to COPY file")
-		}
-		if err != nil {
-			_ = f.Close()
-			return nil, "", err
-		}
-	}
-	if err := f.Close(); err != nil {
-		return nil, "", disk.Error(err, "could not write to COPY file")
+	if err := file.Commit(); err != nil {
+		return nil, "", err
 	}
 	return nil, e.tag(), nil
+}
+
+// kept is a file that its compressor must not close.
+type kept struct{ io.Writer }
+
+func (kept) Close() error { return nil }
+
+// writeTo writes all rows to a file.
+func (e *encoding) writeTo(ctx context.Context, file io.Writer, opts copyfmt.Options) error {
+	packing := opts.Packing
+	if opts.Format == copyfmt.Parquet {
+		packing = "none"
+	}
+	f, err := copyfmt.Pack(kept{file}, packing)
+	if err != nil {
+		return err
+	}
+	for err == nil {
+		var p []byte
+		if p, _, err = e.next(ctx); err == nil {
+			_, err = f.Write(p)
+		}
+	}
+	if cerr := f.Close(); err == io.EOF {
+		err = cerr
+	}
+	return err
 }
 
 // open starts the table scan or query of a COPY TO.

@@ -10,6 +10,7 @@ import (
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/eval"
 	"github.com/tributarydb/tributary/exec/mem"
+	"github.com/tributarydb/tributary/exec/object"
 	"github.com/tributarydb/tributary/exec/op"
 	"github.com/tributarydb/tributary/exec/source"
 	"github.com/tributarydb/tributary/planner/bind"
@@ -50,7 +51,7 @@ func spool(x *write.Statement, st *catalog.State, cols []catalog.Column, in io.R
 		remove()
 		return nil, err
 	}
-	p, err := openParquet(x, st, cols, file.Path(), "STDIN")
+	p, err := openParquet(x, st, cols, object.Local, file.Path(), "STDIN")
 	if err != nil {
 		remove()
 		return nil, err
@@ -60,14 +61,14 @@ func spool(x *write.Statement, st *catalog.State, cols []catalog.Column, in io.R
 }
 
 // openParquet opens a file, which errors call name, for columns of a table.
-func openParquet(x *write.Statement, st *catalog.State, cols []catalog.Column, path, name string) (_ *parquetRows, err error) {
+func openParquet(x *write.Statement, st *catalog.State, cols []catalog.Column, s object.Store, path, name string) (_ *parquetRows, err error) {
 	p := &parquetRows{x: x, acct: x.Pool.Account("copy decoder", false)}
 	defer func() {
 		if err != nil {
 			p.acct.Close()
 		}
 	}()
-	file, err := source.OpenParquet(path, name, p.acct)
+	file, err := source.OpenParquet(x.Ctx, s, path, name, p.acct)
 	if err != nil {
 		return nil, err
 	}

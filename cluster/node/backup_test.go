@@ -102,7 +102,7 @@ func TestRestore(t *testing.T) {
 				"restore table s.t as u from '" + dir + "' with (fast = true)":      pgerr.InvalidParameterValue,
 				"restore table s.t as u from '/nowhere'":                            pgerr.UndefinedFile,
 				"restore table s.t as u from 'here'":                                pgerr.InvalidName,
-				"restore table s.t as u from 's3://b/c'":                            pgerr.FeatureNotSupported,
+				"restore table s.t as u from 'gs://b/c'":                            pgerr.FeatureNotSupported,
 				"restore from '" + dir + "'":                                        pgerr.FeatureNotSupported,
 				"restore schema s from '" + dir + "'":                               pgerr.FeatureNotSupported,
 				"restore table flowers as g from '" + dir + "' with (backup = '')x": pgerr.SyntaxError,

@@ -200,7 +200,7 @@ func TestModelsAsONNX(t *testing.T) {
 				t.Fatal(err)
 			}
 			got := c.must(fmt.Sprintf("select count(*), sum(case when abs(a.p - b.p) <= 1e-5 * greatest(1, abs(a.p)) then 0 else 1 end) from "+
-				"(select n, %s as p from r) a join (select n, %s as p from x) b using (n)", number("predict('"+name+"', r)", name), number("predict('o_"+name+"', "+object(name)+")", name)))
+				"(select n, %s as p from r) a join (select n, %s as p from x) b using (n)", number("predict('"+name+"', r)", name), number("predict('o_"+name+"', "+numbered(name)+")", name)))
 			if got[0] != "400|0" {
 				t.Errorf("rows, and how many of them differ: %s", got)
 			}
@@ -220,7 +220,7 @@ func number(call, name string) string {
 }
 
 // object is the row that a model's graph takes, over x.
-func object(name string) string {
+func numbered(name string) string {
 	if name == "transformed" {
 		return "twice => twice, k => upper(k), bucket => bucket"
 	}

@@ -72,9 +72,11 @@ type Options struct {
 	// InlineBlob is the size in bytes up to which models and checkpoints are stored in the
 	// catalog itself; 0: catalog.InlineBlob.
 	InlineBlob int
-	Pace       Pace
-	Log        *slog.Logger
-	Audit      *slog.Logger // takes the audit log; nil: Log
+	// ObjectCache is how many bytes of objects in buckets are kept on disk, 0 for none.
+	ObjectCache int64
+	Pace        Pace
+	Log         *slog.Logger
+	Audit       *slog.Logger // takes the audit log; nil: Log
 }
 
 // Pace is how often the node's background work runs. Zeros are the defaults; tests need
@@ -205,7 +207,15 @@ func Start(ctx context.Context, o Options) (_ *Node, err error) {
 		return nil, err
 	}
 	n.repl.Attach(n.raft)
-	v := newVirtuals(n)
+	keys, err := keysOf(trust.Secret)
+	if err != nil {
+		return nil, err
+	}
+	stores, err := storesOf(n.Catalog, keys, n.o.Temp, o.ObjectCache, n.Account("blocks of objects"))
+	if err != nil {
+		return nil, err
+	}
+	v := newVirtuals(n, stores)
 	n.trainer = n.newTrainer()
 	n.worker = worker.New(worker.Config{Observe: n.observe, Collects: n.trainer, Groups: n.trainer, Self: n.dir.ID, Peers: n.raft.Peers(), Server: n.server, Store: n.store, Pool: n.pool, Threads: n.threads,
 		Temp: n.o.Temp, Sources: v.sources, Parts: v.sources.Parts, Local: source.Local, Replicate: n.repl.Push, State: n.stateAt, Models: n.models, Log: o.Log})
@@ -217,7 +227,7 @@ func Start(ctx context.Context, o Options) (_ *Node, err error) {
 	n.engine = coord.New(coord.Config{
 		Meta: raftMeta{n.raft, n.past}, Locks: n.locks, Pool: n.pool, Files: &files{store: n.store, threads: n.threads, replicate: n.repl.Push, discard: n.repl.Discard, prove: n.repl.Prove}, Models: n.models, Temp: n.o.Temp, Data: n.o.Data, Reload: n.o.Reload,
 		Virtual: v, Sources: v.sources, Password: o.Password, Log: o.Log, Audit: o.Audit, Node: n.self, Limits: func() coord.Limits { return *n.limits.Load() },
-		Runner: runner{n.worker.Gateway(n.schedulable)}, Elsewhere: n.signal, Forget: n.forget, Observe: n.observe, Trainer: trainings{n}, Blobs: blobs{n}, Backups: n.repl, Members: members{n.raft, n},
+		Runner: runner{n.worker.Gateway(n.schedulable)}, Elsewhere: n.signal, Forget: n.forget, Observe: n.observe, Trainer: trainings{n}, Blobs: blobs{n}, Backups: n.repl, Stores: stores, Keys: keys, Members: members{n.raft, n},
 	})
 	n.monitor = newMonitor(n)
 	n.watched.Go(func() { n.monitor.run(unwatch) })

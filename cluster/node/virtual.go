@@ -18,6 +18,7 @@ import (
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/disk"
 	"github.com/tributarydb/tributary/exec/mem"
+	"github.com/tributarydb/tributary/exec/object"
 	"github.com/tributarydb/tributary/exec/op"
 	"github.com/tributarydb/tributary/exec/source"
 	"github.com/tributarydb/tributary/exec/store"
@@ -40,8 +41,8 @@ type virtuals struct {
 	sources *source.Sources
 }
 
-func newVirtuals(n *Node) *virtuals {
-	return &virtuals{n: n, shapes: sysview.Catalog(), sources: source.New()}
+func newVirtuals(n *Node, stores *object.Stores) *virtuals {
+	return &virtuals{n: n, shapes: sysview.Catalog(), sources: source.New(stores)}
 }
 
 // Virtual implements bind.VirtualCatalog.

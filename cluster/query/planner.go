@@ -9,6 +9,7 @@ import (
 	"github.com/tributarydb/tributary/exec/eval"
 	"github.com/tributarydb/tributary/exec/function"
 	"github.com/tributarydb/tributary/exec/mem"
+	"github.com/tributarydb/tributary/exec/object"
 	"github.com/tributarydb/tributary/exec/op"
 	"github.com/tributarydb/tributary/planner"
 	"github.com/tributarydb/tributary/planner/bind"
@@ -26,6 +27,7 @@ type Planner struct {
 	Runner  Runner
 	Virtual Virtuals
 	Sources Sources
+	Stores  *object.Stores
 	Pool    *mem.Pool
 	last    atomic.Uint64
 	plans   plans
@@ -53,7 +55,7 @@ func (p *Planner) Binding(c *Caller, st *catalog.State, text *parse.Statement, p
 		HasParams:  c.Params != nil,
 		ParamTypes: c.ParamTypes,
 		Virtual:    p.Virtual,
-		Sources:    sources(p.Sources, st, c),
+		Sources:    sources(p.Sources, st, c, poll),
 		Text:       text,
 		Env:        c.Values,
 		Poll:       poll,

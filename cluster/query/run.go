@@ -11,6 +11,7 @@ import (
 	"github.com/tributarydb/tributary/cluster/observe"
 	"github.com/tributarydb/tributary/exec/function"
 	"github.com/tributarydb/tributary/exec/mem"
+	"github.com/tributarydb/tributary/exec/object"
 	"github.com/tributarydb/tributary/exec/op"
 	"github.com/tributarydb/tributary/exec/spill"
 	"github.com/tributarydb/tributary/planner/bind"
@@ -90,6 +91,12 @@ func (x *Run) Spill() *spill.Dir { return x.planner.Runner.Spill(x.Pool) }
 // types, and planning ends with ctx.
 func (x *Run) Binding(ctx context.Context, st *catalog.State, text *parse.Statement, params []types.Type) *bind.Session {
 	return x.planner.Binding(x.Caller.With(nil, params), st, text, Poll(ctx))
+}
+
+// Store returns the store of a file that the statement reads, or writes, for its role. Who may use the server's disks
+// is the caller's matter.
+func (x *Run) Store(uri string, write bool) (object.Store, error) {
+	return x.planner.Stores.For(x.Caller.Role, uri, write)
 }
 
 // Relation finds a relation as the statement names it.

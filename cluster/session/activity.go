@@ -62,12 +62,16 @@ type liveActivity struct {
 	rows     atomic.Int64                    // that it has returned
 }
 
-// set notes a change, of a transaction that began then. No query leaves the last one.
+// set notes a change, of a transaction that began then. No query leaves the last one. Of one that may have a secret
+// nothing secret is kept, whoever may see it.
 func (d *liveActivity) set(state, query string, of *parse.Statement, xact time.Time) {
 	old := d.activity.Load()
 	a := &Activity{State: state, Query: old.Query, Since: time.Now(), QueryStart: old.QueryStart, XactStart: xact, of: of}
 	if of != nil {
 		_ = of.Fingerprint() // before other goroutines read it
+		query = of.Public()
+	} else if parse.MentionsSecret(query) {
+		query = "<being parsed>"
 	}
 	if query != "" {
 		a.Query, a.QueryStart = query, a.Since

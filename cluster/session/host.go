@@ -86,7 +86,7 @@ func (h *host) Enter(x *write.Statement, st *catalog.State) {
 		h.session.XID = int64(s.tx.ID)
 	}
 	if x.Text != nil {
-		h.session.Query = x.Text.Text
+		h.session.Query = x.Text.Public()
 	}
 }
 

@@ -16,12 +16,12 @@ type prepared struct {
 	h    *Command
 }
 
-// text is the statement's.
+// text is the statement's, without a secret.
 func (s prepared) text() string {
 	if s.stmt == nil {
 		return ""
 	}
-	return s.stmt.Text
+	return s.stmt.Public()
 }
 
 // named is a prepared statement with a name. PREPARE and the protocol's Parse

@@ -6,6 +6,8 @@ import (
 	"os"
 	"strconv"
 	"strings"
+
+	"github.com/tributarydb/tributary/sql/parse"
 )
 
 // history are the statements of this session and of earlier ones, kept in a file with a quoted statement a line.
@@ -42,10 +44,10 @@ func openHistory(path string) *history {
 	return h
 }
 
-// Write adds a statement. One with a password is not kept, nor one that begins with a space.
+// Write adds a statement. One with a password or a secret is not kept, nor one that begins with a space.
 func (h *history) Write(line string) (int, error) {
 	text := strings.TrimSpace(line)
-	if text == "" || strings.HasPrefix(line, " ") || strings.Contains(strings.ToLower(text), "password") || len(h.lines) > 0 && h.lines[len(h.lines)-1] == text {
+	if text == "" || strings.HasPrefix(line, " ") || parse.MentionsSecret(text) || len(h.lines) > 0 && h.lines[len(h.lines)-1] == text {
 		return len(h.lines), nil
 	}
 	h.lines = append(h.lines, text)

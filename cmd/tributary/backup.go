@@ -18,6 +18,7 @@ import (
 	"github.com/tributarydb/tributary/cluster/raftnode"
 	"github.com/tributarydb/tributary/cmd/flags"
 	"github.com/tributarydb/tributary/exec/disk"
+	"github.com/tributarydb/tributary/exec/object"
 	"github.com/tributarydb/tributary/exec/store"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/lex"
@@ -25,7 +26,7 @@ import (
 
 const backupUsage = `Usage: tributary backup [flags] DIRECTORY
 
-The directory is an absolute path of the server that --url names, or file:// and one. What earlier backups
+The directory is an absolute path of the server that --url names, or file:// and one, or s3://bucket/prefix. What earlier backups
 have left there is not written again.
 `
 
@@ -80,7 +81,7 @@ No server is needed. Start the new cluster's first node with tributary serve --d
 // restoreCommand makes a data directory of a backup.
 func restoreCommand(ctx context.Context, args []string) error {
 	fs := flags.New("restore", restoreUsage)
-	from := fs.String("from", "", "directory with backups")
+	from := fs.String("from", "", "directory with backups, or s3://bucket/prefix, which is read with AWS_ACCESS_KEY_ID and the like")
 	name := fs.String("backup", "", "name of the backup (default: the newest)")
 	asOf := fs.String("as-of", "", "the newest backup that was made no later, such as 2026-11-28T12:00:00Z")
 	data := fs.String("data", "", "directory to make, of the new cluster's first node")
@@ -100,7 +101,7 @@ func restoreCommand(ctx context.Context, args []string) error {
 			return fmt.Errorf("--as-of %q is no time such as 2026-11-28T12:00:00Z", *asOf)
 		}
 	}
-	dir, err := openBackups(*from)
+	dir, err := openBackups(ctx, *from)
 	if err != nil {
 		return err
 	}
@@ -153,7 +154,19 @@ func restored(ctx context.Context, dir *backup.Dir, b *backup.Backup, segments s
 	return state, err
 }
 
-func openBackups(path string) (*backup.Dir, error) {
+// openBackups opens a directory, or s3://bucket/prefix with the credentials of the environment.
+func openBackups(ctx context.Context, path string) (*backup.Dir, error) {
+	if object.Remote(path) {
+		path, err := backup.Path(path)
+		if err != nil {
+			return nil, err
+		}
+		s, err := object.NewStores(nil, object.Keys{}, nil).For(0, path, false)
+		if err != nil {
+			return nil, err
+		}
+		return backup.OpenIn(ctx, s, path, nil)
+	}
 	path, err := filepath.Abs(path)
 	if err != nil {
 		return nil, err
@@ -163,14 +176,14 @@ func openBackups(path string) (*backup.Dir, error) {
 
 // verifyCommand reads a directory of backups.
 func verifyCommand(ctx context.Context, args []string) error {
-	fs := flags.New("verify", "Usage: tributary verify DIRECTORY\n\nNo server is needed.\n")
+	fs := flags.New("verify", "Usage: tributary verify DIRECTORY\n\nThe directory may be s3://bucket/prefix, which is read with AWS_ACCESS_KEY_ID and the like.\nNo server is needed.\n")
 	if err := fs.Parse(args); err != nil {
 		return err
 	}
 	if fs.NArg() != 1 {
 		return errors.New("give the directory of the backups")
 	}
-	dir, err := openBackups(fs.Arg(0))
+	dir, err := openBackups(ctx, fs.Arg(0))
 	if err != nil {
 		return err
 	}

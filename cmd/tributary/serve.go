@@ -25,6 +25,7 @@ import (
 	"github.com/tributarydb/tributary/cluster/raftnode"
 	"github.com/tributarydb/tributary/cluster/rpc"
 	"github.com/tributarydb/tributary/cmd/flags"
+	"github.com/tributarydb/tributary/exec/object"
 )
 
 // serveSettings are what the command line and the configuration file say.
@@ -54,6 +55,7 @@ func readSettings(fs *flags.Set, args []string, getenv func(string) string) (*se
 	join := fs.String("join", "", "addresses of members to ask for admission, separated by commas; needed on the first start only")
 	fs.StringVar(&o.Data, "data", "./tributary-data", "directory of the node's data")
 	fs.StringVar(&o.Temp, "temp", "", "directory for temporary files (default: within --data)")
+	objects := fs.String("object-cache", "1GiB", "disk, within --temp, for what is read from object stores (s3://); 0 for none")
 	fs.StringVar(&o.Name, "node", "", "name of the node (default: made from its id)")
 	fs.StringVar(&o.Zone, "zone", "", "the failure domain of the node, such as a rack: copies and votes are spread over zones")
 	fs.StringVar(&s.joinSecret, "join-secret", "", "file with the secret of the cluster to join, such as the cluster-secret of a member's data directory; or its text is in the environment as TRIBUTARY_JOIN_SECRET, its file as TRIBUTARY_JOIN_SECRET_FILE. Not needed with --certs")
@@ -101,6 +103,14 @@ func readSettings(fs *flags.Set, args []string, getenv func(string) string) (*se
 	o.FixedMemory, o.FixedThreads = all["memory"], all["threads"]
 	if *scrub != "0" {
 		if o.ScrubRate, err = memoryLimit(*scrub); err != nil {
+			return nil, err
+		}
+	}
+	if *objects != "0" {
+		if o.ObjectCache, err = memoryLimit(*objects); err != nil {
+			return nil, fmt.Errorf("--object-cache: %w", err)
+		}
+		if err := object.ParseLimit(o.ObjectCache); err != nil {
 			return nil, err
 		}
 	}

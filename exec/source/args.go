@@ -1,8 +1,12 @@
 package source
 
 import (
+	"context"
+	"strconv"
 	"strings"
 
+	"github.com/tributarydb/tributary/exec/copyfmt"
+	"github.com/tributarydb/tributary/exec/object"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/charset"
 	"github.com/tributarydb/tributary/sql/number"
@@ -10,11 +14,21 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
+// Reader is who reads files.
+type Reader struct {
+	Role   types.OID
+	Server bool     // may read those of the server's disks
+	Shared []string // directories that are at the same paths on all nodes
+}
+
 // args reads the arguments of one call. The first error sticks.
 type args struct {
-	fn   string
-	list []plan.Arg
-	err  error
+	fn     string
+	list   []plan.Arg
+	ctx    context.Context
+	stores *object.Stores
+	reader Reader
+	err    error
 }
 
 // names sets the names of the arguments, in the order of positional ones. It refuses all others. An
@@ -170,7 +184,7 @@ func (a *args) files() ([]file, error) {
 	if a.err != nil {
 		return nil, a.err
 	}
-	files, err := expand(paths)
+	files, err := a.expand(paths)
 	if err != nil {
 		return nil, err
 	}
@@ -194,6 +208,36 @@ func (a *args) files() ([]file, error) {
 		}
 	}
 	return files, a.err
+}
+
+// expand finds the files that patterns name: those of one pattern by name, the
+// patterns in their order.
+func (a *args) expand(patterns []string) ([]file, error) {
+	var out []file
+	for _, p := range patterns {
+		if !object.Remote(p) && !a.reader.Server {
+			return nil, pgerr.New(pgerr.InsufficientPrivilege, "must be superuser or have privileges of the pg_read_server_files role to read files with %s", a.fn)
+		}
+		store, err := a.stores.For(a.reader.Role, p, false)
+		if err != nil {
+			return nil, err
+		}
+		found := len(out)
+		for f, err := range object.Find(a.ctx, store, p) {
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, file{store: store, info: f, path: f.Name, size: f.Size, packing: copyfmt.Packing(f.Name),
+				key: f.Place + f.Name + "\x00" + strconv.FormatInt(f.Size, 10) + "\x00" + f.Version})
+		}
+		if len(out) == found {
+			return nil, pgerr.New(pgerr.UndefinedFile, "no files match the pattern %q", strings.TrimPrefix(p, "file://"))
+		}
+	}
+	if len(out) == 0 {
+		return nil, pgerr.New(pgerr.UndefinedFile, "no files are given")
+	}
+	return out, nil
 }
 
 // texts reads a text or an array of them.

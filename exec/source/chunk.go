@@ -41,10 +41,7 @@ var pageReaders = sync.Pool{New: func() any { return &pageReader{} }}
 // openChunk returns a reader of the pages of a column chunk. It reads the file, whose size is given, by at least
 // atOnce bytes (bytesAtOnce); free returns the reader for reuse. charge is called before memory is allocated, and when it is released.
 func openChunk(in io.ReaderAt, fileSize int64, chunk *metadata.ColumnChunkMetaData, writer *metadata.AppVersion, atOnce int, charge charge) (*pageReader, error) {
-	start, size := chunk.DataPageOffset(), chunk.TotalCompressedSize()
-	if d := chunk.DictionaryPageOffset(); chunk.HasDictionaryPage() && d > 0 && d < start {
-		start = d
-	}
+	start, size := chunkRange(chunk)
 	if start < 0 || size < 0 || start > fileSize || size > fileSize-start {
 		return nil, errors.New("a column lies outside of the file")
 	}
@@ -66,6 +63,15 @@ func openChunk(in io.ReaderAt, fileSize int64, chunk *metadata.ColumnChunkMetaDa
 		return nil, err
 	}
 	return p, nil
+}
+
+// chunkRange is where a column chunk says that it lies.
+func chunkRange(chunk *metadata.ColumnChunkMetaData) (start, size int64) {
+	start, size = chunk.DataPageOffset(), chunk.TotalCompressedSize()
+	if d := chunk.DictionaryPageOffset(); chunk.HasDictionaryPage() && d > 0 && d < start {
+		start = d
+	}
+	return start, size
 }
 
 const (

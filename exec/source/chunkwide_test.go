@@ -15,6 +15,7 @@ import (
 	"github.com/apache/arrow/go/v15/parquet/pqarrow"
 
 	"github.com/tributarydb/tributary/exec/mem"
+	"github.com/tributarydb/tributary/exec/object"
 )
 
 // TestManyColumnsAtOnce: the buffers of many columns are small: of each together they would be more than
@@ -46,7 +47,7 @@ func TestManyColumnsAtOnce(t *testing.T) {
 	defer pool.Close()
 	acct := pool.Account("copy", false)
 	defer acct.Close()
-	p, err := OpenParquet(path, "STDIN", acct)
+	p, err := OpenParquet(context.Background(), object.Local, path, "STDIN", acct)
 	if err != nil {
 		t.Fatal(err)
 	}

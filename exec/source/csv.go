@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"io"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -149,7 +148,7 @@ func (t *csvTable) open(ctx context.Context, i int, chunk int64, cols []int, poo
 	opts := t.opts
 	r := &csvReader{seq: int64(i) << fileShift}
 	line := int64(0)
-	h, err := openText(f)
+	h, err := openText(ctx, f)
 	if err != nil {
 		return nil, err
 	}
@@ -165,7 +164,11 @@ func (t *csvTable) open(ctx context.Context, i int, chunk int64, cols []int, poo
 			return nil, err
 		}
 		from, to := marks[chunk], marks[chunk+1]
-		in = named{io.NewSectionReader(h.(*os.File), from.offset, to.offset-from.offset), f.path}
+		if _, err := h.(io.Seeker).Seek(from.offset, io.SeekStart); err != nil {
+			_ = h.Close()
+			return nil, ReadError(f.path, err)
+		}
+		in = named{io.LimitReader(h, to.offset-from.offset), f.path}
 		r.seq += from.records
 		if chunk > 0 {
 			if opts.Header {
@@ -277,9 +280,9 @@ type mark struct{ offset, records, lines int64 }
 // findMarks reads a file once to find where records begin: a line end within quotes does not count.
 // There is a mark a chunk and one for the end.
 func findMarks(ctx context.Context, f file, quote byte, skip int) ([]mark, error) {
-	h, err := os.Open(f.path)
+	h, err := f.open(ctx)
 	if err != nil {
-		return nil, fileError(f.path, err)
+		return nil, err
 	}
 	defer func() { _ = h.Close() }()
 	chunks := (f.size + csvChunk - 1) / csvChunk
@@ -325,7 +328,7 @@ func findMarks(ctx context.Context, f file, quote byte, skip int) ([]mark, error
 			break
 		}
 		if err != nil {
-			return nil, readError(f.path, err)
+			return nil, ReadError(f.path, err)
 		}
 	}
 	for int64(len(marks)) <= chunks {

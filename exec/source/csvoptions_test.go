@@ -1,6 +1,7 @@
 package source
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -14,7 +15,7 @@ import (
 
 // TestCSVOptions: what a file is read as with the arguments, the types found out included.
 func TestCSVOptions(t *testing.T) {
-	s := New()
+	s := New(nil)
 	german := []plan.Arg{arg("decimal_separator", ","), arg("thousands", ".")}
 	for _, c := range []struct {
 		name, text, shape, rows string
@@ -75,7 +76,7 @@ func TestCSVOptions(t *testing.T) {
 		{"read_csv", pgerr.InvalidParameterValue, []plan.Arg{arg("hive_partitioning", true)}},
 		{"read_csv_rejects", pgerr.InvalidParameterValue, []plan.Arg{arg("ignore_errors", true)}},
 	} {
-		if _, err := s.Source(c.name, append([]plan.Arg{arg("", path)}, c.args...), nil); pgerr.CodeOf(err) != c.code {
+		if _, err := s.Source(context.Background(), c.name, append([]plan.Arg{arg("", path)}, c.args...), Reader{Server: true}); pgerr.CodeOf(err) != c.code {
 			t.Errorf("%s %v: %v", c.name, c.args, err)
 		}
 	}
@@ -98,7 +99,7 @@ func TestCSVRejects(t *testing.T) {
 	}
 	for _, size := range []int64{1 << 30, 100, 40, 10} {
 		csvChunk = size
-		s := New()
+		s := New(nil)
 		for _, cols := range [][]string{{"id", "v", "d"}, {"v"}, {}} {
 			p := src(t, s, "read_csv", append(args, arg("ignore_errors", true)), cols...)
 			if len(cols) == 0 {
@@ -116,7 +117,7 @@ func TestCSVRejects(t *testing.T) {
 	// Without ignore_errors the line is that of the file in each chunk.
 	for _, size := range []int64{1 << 30, 10} {
 		csvChunk = size
-		s := New()
+		s := New(nil)
 		p := src(t, s, "read_csv", []plan.Arg{arg("", file1(t, "x.csv", "id\n\"1\"\n2\n3\nx\n")), arg("columns", "id int"), arg("header", true), arg("skip", 0)})
 		_, err := tryRead(s, p, 1)
 		if e := pgerr.From(err); e == nil || !strings.Contains(e.Where, "x.csv, line 5, column id: \"x\"") {
@@ -146,7 +147,7 @@ func TestFileLabels(t *testing.T) {
 		put(fmt.Sprintf("year=202%d/day=%s/x.json", i, day), fmt.Sprintf(`{"a":%d}`, i))
 	}
 	put("k=a%20b/x.csv", "k,v\n1,2\n")
-	s := New()
+	s := New(nil)
 	p := src(t, s, "read_csv", []plan.Arg{arg("", dir+"/*/*/*.csv"), arg("filename", true)})
 	if got := shapeText(p); got != "a bigint, b text, filename text, year bigint, day date" {
 		t.Error(got)
@@ -170,14 +171,14 @@ func TestFileLabels(t *testing.T) {
 	if got := shapeText(p); got != "k bigint, v bigint" { // the file's own column
 		t.Error(got)
 	}
-	if _, err := s.Source("read_csv", []plan.Arg{arg("", dir+"/k*/*.csv"), arg("hive_partitioning", true)}, nil); pgerr.CodeOf(err) != pgerr.InvalidParameterValue {
+	if _, err := s.Source(context.Background(), "read_csv", []plan.Arg{arg("", dir+"/k*/*.csv"), arg("hive_partitioning", true)}, Reader{Server: true}); pgerr.CodeOf(err) != pgerr.InvalidParameterValue {
 		t.Error(err)
 	}
 }
 
 // TestSniffCSV: the call that it gives reads the file as it was sniffed.
 func TestSniffCSV(t *testing.T) {
-	s := New()
+	s := New(nil)
 	path := file1(t, "it's.tsv", "x\nname\tn\td\n'a'\t1\t01.02.2024\n\"b\tc\"\t2\t03.02.2024\n")
 	p := src(t, s, "sniff_csv", []plan.Arg{arg("", path), arg("skip", 1), arg("dateformat", "%d.%m.%Y")}, "delimiter", "quote", "skiprows", "hasheader", "columns", "types", "dateformat", "prompt")
 	want := []string{"\t|\"|1|t|{name,n,d}|{text,bigint,date}|%d.%m.%Y|FROM read_csv('" + strings.ReplaceAll(path, "'", "''") +

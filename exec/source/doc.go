@@ -19,8 +19,8 @@
 //
 // A generator draws a unit's numbers from streams that depend on the seed, the column and the
 // unit's number alone. Its arithmetic rounds after every step, so that all processors compute the
-// same bits. Files are read by the session's node, or, below the directories that a cluster shares,
-// by all nodes, which must find the same ones: the plan carries a digest of them.
+// same bits. Files are read by the session's node, or, where they lie in buckets or below the directories that a
+// cluster shares, by all nodes, which must find the same ones: the plan carries a digest of them.
 //
-// The package checks no privileges: the planner lets only superusers read files of the server.
+// Who reads, and whether they may read files of the server, is in Reader; object stores ask for a secret, or the same right.
 package source

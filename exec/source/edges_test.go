@@ -27,7 +27,7 @@ func TestParquetEdges(t *testing.T) {
 		"edges": strings.Repeat("x", 50) + "|" + big + `|5.9604645e-08|{"b": "\\xff", "d": 123456789012345678.12345678901234567890, "l": [1, null], "n": "NaN", "ts": "9999-12-31T01:02:03.456789+00:00"}` +
 			"\n∅|∅|∅|∅\n" + strings.Repeat("é", 20) + `|7.0000000000000000000000000000000000000000|Infinity|{"b": null, "d": null, "l": null, "n": null, "ts": null}`,
 	} {
-		s := New()
+		s := New(nil)
 		rows, err := tryRead(s, src(t, s, "read_parquet", []plan.Arg{arg("", "testdata/"+name+".parquet")}), 1)
 		got := strings.Join(rows, "\n")
 		if err != nil {
@@ -39,7 +39,7 @@ func TestParquetEdges(t *testing.T) {
 	}
 	// A column that cannot be read does not matter to others.
 	for name, cols := range map[string][]string{"variant": {"ok", "last"}, "int96list": {"u"}} {
-		s := New()
+		s := New(nil)
 		if _, err := tryRead(s, src(t, s, "read_parquet", []plan.Arg{arg("", "testdata/"+name+".parquet")}, cols...), 1); err != nil {
 			t.Errorf("%s, columns %v: %v", name, cols, err)
 		}

@@ -57,7 +57,7 @@ func (t *csvTable) align(first *sniffed, a *args) error {
 		}
 		places := base
 		if byName {
-			if places, err = t.byName(f, sn, union, &blank); err != nil {
+			if places, err = t.byName(a.ctx, f, sn, union, &blank); err != nil {
 				return err
 			}
 			if t.places == nil && !slices.Equal(places, base) {
@@ -103,9 +103,9 @@ func (t *csvTable) placesOf(file int) []int {
 }
 
 // byName is placesOf by the names in a file's header. With union, columns that the table lacks are added to it.
-func (t *csvTable) byName(f file, sn *sniffed, union bool, blank *[]bool) ([]int, error) {
+func (t *csvTable) byName(ctx context.Context, f file, sn *sniffed, union bool, blank *[]bool) ([]int, error) {
 	names, err := remember(t.s, "csvhead\x00"+string([]byte{t.opts.Delimiter, t.opts.Quote, t.opts.Escape})+itoa(int64(t.opts.Skip))+f.key, func() ([]string, int, error) {
-		names, err := t.header(f)
+		names, err := t.header(ctx, f)
 		return names, len(names), err
 	})
 	if err != nil || names == nil { // nothing is in it
@@ -141,8 +141,8 @@ func differ(first, f file, name string, only file) error {
 }
 
 // header reads the names in a file's first record; nil where there is none.
-func (t *csvTable) header(f file) ([]string, error) {
-	r, err := openText(f)
+func (t *csvTable) header(ctx context.Context, f file) ([]string, error) {
+	r, err := openText(ctx, f)
 	if err != nil {
 		return nil, err
 	}
@@ -151,7 +151,7 @@ func (t *csvTable) header(f file) ([]string, error) {
 	for size := int64(4 << 10); ; size *= 4 {
 		more, err := io.ReadAll(io.LimitReader(r, size))
 		if err != nil {
-			return nil, readError(f.path, err)
+			return nil, ReadError(f.path, err)
 		}
 		text = append(text, more...)
 		whole := int64(len(more)) < size

@@ -2,6 +2,7 @@ package source
 
 import (
 	"compress/gzip"
+	"context"
 	"errors"
 	"io"
 	"os"
@@ -45,8 +46,8 @@ func TestCSVFiles(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		s := New()
-		p, err := s.Source("read_csv", append([]plan.Arg{arg("", filepath.Join(dir, "*.csv"))}, c.args...), nil)
+		s := New(nil)
+		p, err := s.Source(context.Background(), "read_csv", append([]plan.Arg{arg("", filepath.Join(dir, "*.csv"))}, c.args...), Reader{Server: true})
 		got := ""
 		if err == nil {
 			var rows []string
@@ -77,7 +78,7 @@ func TestCSVHeaders(t *testing.T) {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		s := New()
+		s := New(nil)
 		p := src(t, s, "read_csv", []plan.Arg{arg("", path)})
 		if got := shapeText(p) + ": " + strings.Join(read(t, s, p, 1), " "); got != want {
 			t.Errorf("%q: %s, not %s", text, got, want)
@@ -99,7 +100,7 @@ func TestLongField(t *testing.T) {
 	if err := errors.Join(z.Close(), f.Close()); err != nil {
 		t.Fatal(err)
 	}
-	s := New()
+	s := New(nil)
 	p := src(t, s, "read_csv", []plan.Arg{arg("", path), arg("columns", "a int, b text")})
 	for limit, code := range map[int64]pgerr.Code{32 << 20: pgerr.OutOfMemory, 1 << 30: ""} {
 		pool := mem.NewPool("node", limit)
@@ -120,7 +121,7 @@ func TestIrregularFiles(t *testing.T) {
 		t.Skip("no FIFO can be made here:", err)
 	}
 	for _, source := range []string{"read_csv", "read_json", "read_parquet"} {
-		if _, err := New().Source(source, []plan.Arg{arg("", path)}, nil); !pgerr.Is(err, pgerr.WrongObjectType) {
+		if _, err := New(nil).Source(context.Background(), source, []plan.Arg{arg("", path)}, Reader{Server: true}); !pgerr.Is(err, pgerr.WrongObjectType) {
 			t.Errorf("%s: %v", source, err)
 		}
 	}

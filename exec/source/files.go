@@ -1,27 +1,27 @@
 package source
 
 import (
+	"context"
 	"errors"
 	"hash/fnv"
 	"io"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/tributarydb/tributary/exec/copyfmt"
+	"github.com/tributarydb/tributary/exec/object"
 	"github.com/tributarydb/tributary/sql/charset"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
 // file is one file that a pattern names.
 type file struct {
-	path string
-	name string // in errors; "" for the path
-	size int64
-	key  string // path, size and time of change: cached facts are valid for it
+	store object.Store
+	info  object.Info
+	path  string
+	name  string // in errors; "" for the path
+	size  int64
+	key   string // path, size and time of change: cached facts are valid for it
 	// packing is how it is compressed, "none", "gzip" or "zstd", and charset its encoding, nil for UTF8.
 	packing string
 	charset *charset.Charset
@@ -38,55 +38,15 @@ func (f file) shown() string {
 // packed reports whether it is a compressed file, which can be read from its beginning only.
 func (f file) packed() bool { return f.packing == "gzip" || f.packing == "zstd" }
 
-// expand finds the files that patterns name: those of one pattern by name, the
-// patterns in their order.
-func expand(patterns []string) ([]file, error) {
-	var out []file
-	for _, p := range patterns {
-		if i := strings.Index(p, "://"); i > 0 {
-			if !strings.HasPrefix(p, "file://") {
-				return nil, pgerr.Unsupported("reading from %s is not supported", p[:i+3])
-			}
-			p = strings.TrimPrefix(p, "file://")
-		}
-		paths := []string{p}
-		if strings.ContainsAny(p, "*?[") {
-			var err error
-			if paths, err = filepath.Glob(p); err != nil {
-				return nil, pgerr.New(pgerr.InvalidParameterValue, "invalid file pattern %q", p)
-			}
-			if len(paths) == 0 {
-				return nil, pgerr.New(pgerr.UndefinedFile, "no files match the pattern %q", p)
-			}
-			slices.Sort(paths)
-		}
-		for _, path := range paths {
-			st, err := os.Stat(path)
-			if err != nil {
-				return nil, fileError(path, err)
-			}
-			if st.IsDir() {
-				if len(paths) > 1 {
-					continue
-				}
-				return nil, pgerr.New(pgerr.WrongObjectType, "%q is a directory", path)
-			}
-			if !st.Mode().IsRegular() { // a FIFO would be waited for, and read once only
-				return nil, pgerr.New(pgerr.WrongObjectType, "%q is not a regular file", path)
-			}
-			out = append(out, file{path: path, size: st.Size(), packing: copyfmt.Packing(path),
-				key: path + "\x00" + strconv.FormatInt(st.Size(), 10) + "\x00" + strconv.FormatInt(st.ModTime().UnixNano(), 10)})
-		}
-	}
-	if len(out) == 0 {
-		return nil, pgerr.New(pgerr.UndefinedFile, "no files are given")
-	}
-	return out, nil
-}
+// open opens it, for reads that end with ctx.
+func (f file) open(ctx context.Context) (object.File, error) { return f.store.Open(ctx, f.info) }
 
-// below reports whether all files lie below some of the directories.
-func below(files []file, directories []string) bool {
+// everywhere reports whether all nodes can read all files: they lie in buckets, or below some of the directories.
+func everywhere(files []file, directories []string) bool {
 	for _, f := range files {
+		if object.Remote(f.path) {
+			continue
+		}
 		path := filepath.Clean(f.path)
 		if !slices.ContainsFunc(directories, func(d string) bool {
 			rel, err := filepath.Rel(d, path)
@@ -121,32 +81,25 @@ func fileOf(starts []int64, unit int64) int {
 	return i
 }
 
-// fileError returns a file system error worded as PostgreSQL does.
-func fileError(path string, err error) error {
-	code, reason := pgerr.IOError, err.Error()
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		code, reason = pgerr.UndefinedFile, "No such file or directory"
-	case errors.Is(err, fs.ErrPermission):
-		code, reason = pgerr.InsufficientPrivilege, "Permission denied"
+// ReadError is an error of reading a file, with its name.
+func ReadError(path string, err error) error {
+	var told *pgerr.Error
+	if errors.As(err, &told) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
 	}
-	return pgerr.New(code, "could not open file %q for reading: %s", path, reason)
-}
-
-func readError(path string, err error) error {
 	return pgerr.New(pgerr.IOError, "could not read file %q: %v", path, err)
 }
 
 // openText opens a file's text, uncompressed, as UTF8.
-func openText(f file) (io.ReadCloser, error) {
-	h, err := os.Open(f.path)
+func openText(ctx context.Context, f file) (io.ReadCloser, error) {
+	h, err := f.open(ctx)
 	if err != nil {
-		return nil, fileError(f.path, err)
+		return nil, err
 	}
 	r, err := copyfmt.Unpack(h, f.packing)
 	if err != nil {
 		_ = h.Close()
-		return nil, readError(f.path, err)
+		return nil, ReadError(f.path, err)
 	}
 	if f.charset == nil {
 		return r, nil
@@ -168,9 +121,8 @@ type named struct {
 
 func (n named) Read(p []byte) (int, error) {
 	k, err := n.r.Read(p)
-	var told *pgerr.Error // of the encoding
-	if err != nil && err != io.EOF && !errors.As(err, &told) {
-		err = readError(n.path, err)
+	if err != nil && err != io.EOF {
+		err = ReadError(n.path, err)
 	}
 	return k, err
 }

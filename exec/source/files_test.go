@@ -3,6 +3,7 @@ package source
 import (
 	"bytes"
 	"compress/gzip"
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -22,7 +23,7 @@ import (
 )
 
 func TestCSV(t *testing.T) {
-	s := New()
+	s := New(nil)
 	for _, c := range []struct{ name, text, shape, rows string }{
 		{"types", "id,price,ok,day,at,word\n1,2.5,true,2024-01-02,2024-01-02 03:04:05,a\n-2,3,false,2024-01-03,2024-01-02T03:04,\"b,\"\"c\"\n",
 			"id bigint, price double precision, ok boolean, day date, at timestamp without time zone, word text",
@@ -71,7 +72,7 @@ func TestCSVChunks(t *testing.T) {
 			w := words[rng.IntN(len(words))]
 			fmt.Fprintf(&b, "%d,\"%s\"\n", i, w)
 		}
-		s := New()
+		s := New(nil)
 		path := file1(t, "x.csv", b.String())
 		csvChunk = 1 << 30
 		p := src(t, s, "read_csv", []plan.Arg{arg("", path), arg("types", []string{"int", "text"})})
@@ -100,7 +101,7 @@ func TestCSVChunks(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	s := New()
+	s := New(nil)
 	p := src(t, s, "read_csv", []plan.Arg{arg("", dir+"/f*")})
 	for _, of := range []int{1, 2, s.Parts(p)} {
 		if got := strings.Join(read(t, s, p, of), " "); got != "0 10 1 11 2 12" {
@@ -110,7 +111,7 @@ func TestCSVChunks(t *testing.T) {
 }
 
 func TestJSON(t *testing.T) {
-	s := New()
+	s := New(nil)
 	const shape = "b bigint, a double precision, ok boolean, d date, t text, n jsonb, mix text"
 	rows := `{"b":1,"a":1.5,"ok":true,"d":"2024-01-02","t":"x\ny","n":{"z":1,"k":[1]},"mix":1}
 {"b":2,"a":2,"n":[1, 2],"mix":"two"}
@@ -179,7 +180,7 @@ func TestParquet(t *testing.T) {
 	if err := pqarrow.WriteTable(tab, out, 30, parquet.NewWriterProperties(), pqarrow.NewArrowWriterProperties(pqarrow.WithStoreSchema())); err != nil {
 		t.Fatal(err)
 	}
-	s := New()
+	s := New(nil)
 	p := src(t, s, "read_parquet", []plan.Arg{arg("", path)})
 	if got, want := shapeText(p), "i8 smallint, u32 bigint, u64 numeric(20,0), f real, s text, bin bytea, d date, ms timestamp without time zone, "+
 		"tz timestamp with time zone, dec numeric(12,2), big numeric(30,3), list bigint[], st jsonb, ok boolean"; got != want {
@@ -218,10 +219,10 @@ func TestSharedFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	s := New()
+	s := New(nil)
 	source := func(path string, shared ...string) *plan.Source {
 		t.Helper()
-		p, err := s.Source("read_csv", []plan.Arg{arg("", path)}, shared)
+		p, err := s.Source(context.Background(), "read_csv", []plan.Arg{arg("", path)}, Reader{Server: true, Shared: shared})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -240,13 +241,13 @@ func TestSharedFiles(t *testing.T) {
 		{dir + "/../" + filepath.Base(dir) + "/f1.csv", []string{dir}, false},
 		{dir + "/x/../../" + filepath.Base(dir) + "2/../" + filepath.Base(dir) + "/f1.csv", []string{dir + "/x"}, true},
 	} {
-		if p, err := s.Source("read_csv", []plan.Arg{arg("", c.path)}, c.shared); err == nil && Local(p) != c.local {
+		if p, err := s.Source(context.Background(), "read_csv", []plan.Arg{arg("", c.path)}, Reader{Server: true, Shared: c.shared}); err == nil && Local(p) != c.local {
 			t.Errorf("%s in %v: local %v", c.path, c.shared, !c.local)
 		}
 	}
 	// Another node finds the same files, or returns an error.
 	p := source(dir+"/*.csv", dir)
-	if got := read(t, New(), new(*p), 2); !slices.Equal(got, []string{"0", "1", "2"}) {
+	if got := read(t, New(nil), new(*p), 2); !slices.Equal(got, []string{"0", "1", "2"}) {
 		t.Error(got)
 	}
 	if err := os.WriteFile(filepath.Join(dir, "f3.csv"), []byte("a\n3\n"), 0o600); err != nil {
@@ -255,13 +256,13 @@ func TestSharedFiles(t *testing.T) {
 	if got := read(t, s, source(dir+"/*.csv", dir), 1); len(got) != 4 {
 		t.Error(got)
 	}
-	if _, err := tryRead(New(), new(*p), 1); pgerr.CodeOf(err) != pgerr.ObjectNotInPrerequisiteState {
+	if _, err := tryRead(New(nil), new(*p), 1); pgerr.CodeOf(err) != pgerr.ObjectNotInPrerequisiteState {
 		t.Error(err)
 	}
 	if err := os.RemoveAll(dir); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := tryRead(New(), new(*p), 1); pgerr.CodeOf(err) != pgerr.UndefinedFile {
+	if _, err := tryRead(New(nil), new(*p), 1); pgerr.CodeOf(err) != pgerr.UndefinedFile {
 		t.Error(err)
 	}
 }

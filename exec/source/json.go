@@ -58,7 +58,7 @@ func newJSON(s *Sources, a *args) (table, error) {
 			break
 		}
 		m, err := remember(s, "json\x00"+itoa(int64(limit))+f.key, func() (*jsonMembers, int, error) {
-			m, err := sniffJSON(f, limit)
+			m, err := sniffJSON(a.ctx, f, limit)
 			if err != nil {
 				return nil, 0, err
 			}
@@ -95,8 +95,8 @@ func (t *jsonTable) read(_ context.Context, from, to int64, cols []int, want []p
 	for i, c := range cols {
 		names[t.cols[c].Name] = append(names[t.cols[c].Name], i)
 	}
-	return &units{next: from, end: to, open: func(_ context.Context, u int64) (op.BatchReader, error) {
-		o, err := openObjects(t.files[u])
+	return &units{next: from, end: to, open: func(ctx context.Context, u int64) (op.BatchReader, error) {
+		o, err := openObjects(ctx, t.files[u])
 		if err != nil {
 			return nil, err
 		}
@@ -118,8 +118,8 @@ type objects struct {
 	n     int64
 }
 
-func openObjects(f file) (*objects, error) {
-	r, err := openText(f)
+func openObjects(ctx context.Context, f file) (*objects, error) {
+	r, err := openText(ctx, f)
 	if err != nil {
 		return nil, err
 	}
@@ -229,8 +229,8 @@ func (m *jsonMembers) columns() []plan.Column {
 }
 
 // sniffJSON looks at the first objects of a file.
-func sniffJSON(f file, limit int) (*jsonMembers, error) {
-	o, err := openObjects(f)
+func sniffJSON(ctx context.Context, f file, limit int) (*jsonMembers, error) {
+	o, err := openObjects(ctx, f)
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -16,7 +17,7 @@ func call(name string, args ...plan.Arg) plan.Arg { return plan.Arg{Call: name, 
 // TestMatrixViews compares chains of views of matrices with the same steps on a matrix in memory,
 // in any number of splits.
 func TestMatrixViews(t *testing.T) {
-	s := New()
+	s := New(nil)
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 60 {
 		dist := []string{"uniform", "normal"}[r.IntN(2)]
@@ -138,7 +139,7 @@ func randomRange(r *rand.Rand, n int) (string, []int) {
 // TestMatrixOfBillions reads ten thousand cells of a billion: the others are never computed, or the
 // test would not end.
 func TestMatrixOfBillions(t *testing.T) {
-	s := New()
+	s := New(nil)
 	m := call("transpose", call("reshape", call("random_matrix", arg("rows", 100_000), arg("cols", 10_000)), arg("rows", 10_000), arg("cols", 100_000)))
 	rows := read(t, s, src(t, s, "slice", []plan.Arg{m, arg("rows", ":10"), arg("cols", ":1000")}), 1)
 	if len(rows) != 10 {
@@ -158,7 +159,7 @@ func TestMatrixOfBillions(t *testing.T) {
 }
 
 func TestBadMatrices(t *testing.T) {
-	s := New()
+	s := New(nil)
 	base := call("random_matrix", arg("rows", 4), arg("cols", 6))
 	for _, c := range []struct {
 		name string
@@ -184,7 +185,7 @@ func TestBadMatrices(t *testing.T) {
 		{"slice", []plan.Arg{base, arg("cols", "6:")}, pgerr.TooManyColumns, "0 columns"},
 		{"slice", []plan.Arg{call("random_matrix", arg("rows", 1<<40), arg("cols", 1<<30))}, pgerr.InvalidParameterValue, "2^62 cells"},
 	} {
-		_, err := s.Source(c.name, c.args, nil)
+		_, err := s.Source(context.Background(), c.name, c.args, Reader{})
 		if e, ok := err.(*pgerr.Error); !ok || e.Code != c.code || !strings.Contains(e.Message, c.text) {
 			t.Errorf("%s%v: %v", c.name, c.args, err)
 		}

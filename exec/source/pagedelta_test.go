@@ -19,6 +19,7 @@ import (
 	"github.com/apache/arrow/go/v15/parquet/pqarrow"
 
 	"github.com/tributarydb/tributary/exec/mem"
+	"github.com/tributarydb/tributary/exec/object"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
@@ -45,16 +46,16 @@ func TestParquetDeltas(t *testing.T) {
 			}
 		}
 		path := randomParquet(t, rng, 11000, props...)
-		f, err := expand([]string{path})
+		f, err := (&args{ctx: context.Background(), reader: Reader{Server: true}}).expand([]string{path})
 		if err != nil {
 			t.Fatal(err)
 		}
 		info := &parquetInfo{}
-		raw, err := openParquet(f[0], info, nil)
+		raw, err := openParquet(context.Background(), f[0], info, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := footer(f[0], info, nil); err != nil {
+		if err := footer(context.Background(), f[0], info, nil); err != nil {
 			t.Fatal(err)
 		}
 		for c := range info.cols {
@@ -65,7 +66,7 @@ func TestParquetDeltas(t *testing.T) {
 			}
 		}
 		raw.Close()
-		s := New()
+		s := New(nil)
 		p := src(t, s, "read_parquet", []plan.Arg{arg("", path)})
 		got, want := read(t, s, p, 2), byLibrary(t, path, p.Cols)
 		if len(got) != len(want) {
@@ -164,7 +165,7 @@ func readOfAnybody(t *testing.T, path string, col int, limit int64) (bytes int, 
 	}()
 	acct := pool.Account("copy", false)
 	defer acct.Close()
-	p, err := OpenParquet(path, "STDIN", acct)
+	p, err := OpenParquet(context.Background(), object.Local, path, "STDIN", acct)
 	if err != nil {
 		return 0, err
 	}

@@ -102,11 +102,11 @@ func randomParquet(t *testing.T, rng *rand.Rand, rows int, props ...parquet.Writ
 // byLibrary reads a file as text with the Parquet library alone.
 func byLibrary(t *testing.T, path string, cols []plan.Column) []string {
 	t.Helper()
-	f, err := expand([]string{path})
+	f, err := (&args{ctx: context.Background(), reader: Reader{Server: true}}).expand([]string{path})
 	if err != nil {
 		t.Fatal(err)
 	}
-	raw, err := openParquet(f[0], &parquetInfo{}, nil)
+	raw, err := openParquet(context.Background(), f[0], &parquetInfo{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,7 +154,7 @@ func TestParquetPages(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := randomParquet(t, rng, 11000, props...)
-			s := New()
+			s := New(nil)
 			p := src(t, s, "read_parquet", []plan.Arg{arg("", path)})
 			got, want := read(t, s, p, 2), byLibrary(t, path, p.Cols)
 			if len(got) != len(want) {
@@ -172,7 +172,7 @@ func TestParquetPages(t *testing.T) {
 // TestParquetReuse: batches of numbers reuse the memory of the batch before if the consumer has
 // allowed it (op.AllowReuse), and only then.
 func TestParquetReuse(t *testing.T) {
-	s := New()
+	s := New(nil)
 	p := src(t, s, "read_parquet", []plan.Arg{arg("", randomParquet(t, rand.New(rand.NewSource(3)), 25000))})
 	for _, reuse := range []bool{false, true} {
 		r, err := s.Open(context.Background(), p, 0, 2, nil)
@@ -216,7 +216,7 @@ func TestParquetPagesDamaged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := New()
+	s := New(nil)
 	p := src(t, s, "read_parquet", []plan.Arg{arg("", path)})
 	failed := 0
 	for range 120 {
@@ -346,7 +346,7 @@ func TestParquetText(t *testing.T) {
 			if err := pqarrow.WriteTable(array.NewTableFromRecords(schema, []arrow.Record{b.NewRecord()}), out, 40, parquet.NewWriterProperties(append(props, parquet.WithEncodingFor("n", parquet.Encodings.Plain))...), pqarrow.DefaultWriterProps()); err != nil {
 				t.Fatal(err)
 			}
-			s := New()
+			s := New(nil)
 			args := []plan.Arg{arg("", path)}
 			rows, err := tryRead(s, src(t, s, "read_parquet", args), 1)
 			var e *pgerr.Error

@@ -94,7 +94,7 @@ func TestLargePages(t *testing.T) {
 	for _, c := range []compress.Compression{compress.Codecs.Uncompressed, compress.Codecs.Snappy, compress.Codecs.Gzip, compress.Codecs.Zstd} {
 		for _, version := range []parquet.DataPageVersion{parquet.DataPageV1, parquet.DataPageV2} {
 			path := onePage(t, 300, 200_000, parquet.WithCompression(c), parquet.WithDataPageVersion(version))
-			s := New()
+			s := New(nil)
 			p := src(t, s, "read_parquet", []plan.Arg{arg("", path)})
 			pool := mem.NewPool("n", 64<<20).Child("statement", 12<<20) // the limit includes the window of zstd
 			lines, most, err := readRows(s, p, pool)
@@ -118,7 +118,7 @@ func TestLargePages(t *testing.T) {
 // refused if it is too large.
 func TestLargePagesRefused(t *testing.T) {
 	path := onePage(t, 300, 200_000, parquet.WithCompression(compress.Codecs.Brotli))
-	s := New()
+	s := New(nil)
 	p := src(t, s, "read_parquet", []plan.Arg{arg("", path)})
 	pool := mem.NewPool("n", 32<<20).Child("statement", 2<<20)
 	_, _, err := readRows(s, p, pool)

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,6 +22,7 @@ import (
 
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/mem"
+	"github.com/tributarydb/tributary/exec/object"
 	"github.com/tributarydb/tributary/exec/op"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -62,10 +62,13 @@ func newParquet(s *Sources, a *args) (table, error) {
 		return nil, err
 	}
 	var infos []*parquetInfo
-	for _, f := range files {
+	next := &ahead{ctx: a.ctx, files: files}
+	defer next.close()
+	for i, f := range files {
 		info, err := remember(s, "parquet\x00"+f.key, func() (*parquetInfo, int, error) {
 			info := &parquetInfo{}
-			if err := footer(f, info, nil); err != nil {
+			next.to(i, filesAhead, tailOf)
+			if err := footer(a.ctx, f, info, nil); err != nil {
 				return nil, 0, err
 			}
 			if len(infos) > 0 && info.like(infos[0]) { // many files are of one schema
@@ -135,16 +138,16 @@ func damaged(path string, err error) error {
 // parquetFile is a file that is open.
 type parquetFile struct {
 	*pqfile.Reader
-	in   *os.File
+	in   object.File
 	size int64
 }
 
 // openParquet opens a file. The decoded footer is held, and charged to acct; where acct is nil, those
 // who read the file at the moment share it.
-func openParquet(f file, info *parquetInfo, acct *mem.Account) (*parquetFile, error) {
-	in, err := os.Open(f.path)
+func openParquet(ctx context.Context, f file, info *parquetInfo, acct *mem.Account) (*parquetFile, error) {
+	in, err := f.open(ctx)
 	if err != nil {
-		return nil, fileError(f.path, err)
+		return nil, err
 	}
 	raw := &parquetFile{in: in, size: f.size}
 	var meta *metadata.FileMetaData
@@ -197,8 +200,8 @@ func arrowReader(path string, raw *parquetFile) (r *pqarrow.FileReader, err erro
 }
 
 // footer reads a file's footer into info; see openParquet.
-func footer(f file, info *parquetInfo, acct *mem.Account) error {
-	raw, err := openParquet(f, info, acct)
+func footer(ctx context.Context, f file, info *parquetInfo, acct *mem.Account) error {
+	raw, err := openParquet(ctx, f, info, acct)
 	if err != nil {
 		return err
 	}
@@ -275,9 +278,13 @@ func (t *parquetTable) read(_ context.Context, from, to int64, cols []int, _ []p
 
 // groups reads row groups [from, to).
 func (t *parquetTable) groups(from, to int64, cols []int) *units {
-	r := &units{next: from, end: to}
+	next := &ahead{files: t.files}
+	r := &units{next: from, end: to, done: next.close}
 	r.open = func(ctx context.Context, u int64) (op.BatchReader, error) {
 		i := fileOf(t.starts, u)
+		if next.ctx = ctx; u+1 < to && u+1 == t.starts[i+1] {
+			next.to(i, 1, func(f file) object.Range { return object.Range{To: min(f.size, wholeAhead)} })
+		}
 		info, n, seq := t.infos[i], int(u-t.starts[i]), t.seqs[i]
 		for _, rows := range info.groups[:n] {
 			seq += rows
@@ -348,11 +355,12 @@ func openGroup(ctx context.Context, f file, info *parquetInfo, n int, cols []int
 	charge := g.charge(ctx)
 	most := max(op.BatchBytes/len(cols), 64<<10)
 	var err error
-	if g.raw, err = openParquet(f, info, nil); err != nil {
+	if g.raw, err = openParquet(ctx, f, info, nil); err != nil {
 		_ = g.Close()
 		return nil, err
 	}
 	err = guarded(g.path, func() error {
+		g.raw.prefetch(info, n, cols)
 		var r *pqarrow.FileReader // rarely needed
 		for _, c := range cols {
 			g.names = append(g.names, info.cols[c].Name)
@@ -455,6 +463,29 @@ func openPages(raw *parquetFile, n int, info *parquetInfo, c, most, atOnce int, 
 		return nil, err
 	}
 	return &pages{rd: rd, optional: optional, phys: descr.PhysicalType(), width: widthOf(descr.PhysicalType(), descr.TypeLength()), vals: vals}, nil
+}
+
+// prefetch asks for columns of a row group and of the one behind it.
+func (p *parquetFile) prefetch(info *parquetInfo, n int, cols []int) {
+	var ranges []object.Range
+	for g := n; g < min(n+2, p.NumRowGroups()); g++ {
+		from := len(ranges)
+		for _, c := range cols {
+			for _, l := range info.leaves[c] {
+				chunk, err := p.RowGroup(g).MetaData().ColumnChunk(l)
+				if err != nil {
+					return // whoever reads it says so
+				}
+				start, size := chunkRange(chunk)
+				if start < 0 || size < 0 || start > p.size || size > p.size-start {
+					return
+				}
+				ranges = append(ranges, object.Range{From: start, To: start + size})
+			}
+		}
+		slices.SortFunc(ranges[from:], func(a, b object.Range) int { return int(max(-1, min(1, a.From-b.From))) })
+	}
+	p.in.Prefetch(ranges...)
 }
 
 func (g *group) Next(ctx context.Context) (*batch.Batch, error) {

@@ -30,14 +30,14 @@ const (
 // sniff reads the beginning of a file and fills in what the arguments leave
 // open: delimiter, header, names and types.
 func sniff(f file, a *args) (*sniffed, error) {
-	r, err := openText(f)
+	r, err := openText(a.ctx, f)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = r.Close() }()
 	text, err := io.ReadAll(io.LimitReader(r, sampleBytes))
 	if err != nil {
-		return nil, readError(f.path, err)
+		return nil, ReadError(f.path, err)
 	}
 	text = bytes.TrimPrefix(text, bom)
 	whole := len(text) < sampleBytes

@@ -11,9 +11,11 @@ import (
 
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/mem"
+	"github.com/tributarydb/tributary/exec/object"
 	"github.com/tributarydb/tributary/exec/op"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
 )
 
 // table is a source with its arguments read.
@@ -32,6 +34,7 @@ type table interface {
 // Sources opens sources. It remembers what it has found out about files; it is
 // for any goroutine.
 type Sources struct {
+	stores *object.Stores
 	mu     sync.Mutex
 	files  map[string]any // by path, size and time of change, and the kind of fact
 	size   int            // of files
@@ -41,9 +44,9 @@ type Sources struct {
 // mostRemembered bounds what is cached of files: columns, row groups and marks.
 const mostRemembered = 1 << 16
 
-// New makes a Sources.
-func New() *Sources {
-	return &Sources{files: map[string]any{}, tables: map[weak.Pointer[plan.Source]]table{}}
+// New makes a Sources, which reads files of stores; nil: of the server's disks only.
+func New(stores *object.Stores) *Sources {
+	return &Sources{stores: stores, files: map[string]any{}, tables: map[weak.Pointer[plan.Source]]table{}}
 }
 
 // makers read the arguments of each source.
@@ -63,12 +66,12 @@ var makers = map[string]func(s *Sources, a *args) (table, error){
 	"slice":               newMatrix,
 }
 
-func (s *Sources) table(name string, list []plan.Arg) (table, error) {
+func (s *Sources) table(ctx context.Context, name string, list []plan.Arg, r Reader) (table, error) {
 	mk := makers[name]
 	if mk == nil {
 		return nil, nil
 	}
-	a := &args{fn: name, list: list}
+	a := &args{fn: name, list: list, ctx: ctx, stores: s.stores, reader: r}
 	t, err := mk(s, a)
 	if err == nil {
 		err = a.err
@@ -81,30 +84,47 @@ func IsFile(name string) bool {
 	return slices.Contains([]string{"read_csv", "read_json", "read_parquet", "read_csv_rejects", "sniff_csv"}, name)
 }
 
+// Remote reports whether arguments name files of other places than the server's disks.
+func Remote(list []plan.Arg) bool {
+	return slices.ContainsFunc(list, func(a plan.Arg) bool {
+		switch v := a.Val.(type) {
+		case string:
+			return object.Remote(v)
+		case types.Array:
+			return slices.ContainsFunc(v.Elems, func(e types.Datum) bool { s, ok := e.(string); return ok && object.Remote(s) })
+		}
+		return false
+	})
+}
+
 // Local reports whether s is a source that only the session's node can read: files of its own disks.
 func Local(s *plan.Source) bool { return IsFile(s.Name) && s.Shared == 0 }
 
 // Source describes a call: its columns, an estimate of its rows. For an unknown name it returns nil
-// and no error. Files that all lie below directories of shared, which are at the same paths on all
-// nodes, are read by all nodes.
-func (s *Sources) Source(name string, list []plan.Arg, shared []string) (*plan.Source, error) {
-	t, err := s.table(name, list)
+// and no error. Files that all lie in buckets, or below directories that all nodes have, are read by all nodes.
+func (s *Sources) Source(ctx context.Context, name string, list []plan.Arg, r Reader) (*plan.Source, error) {
+	t, err := s.table(ctx, name, list, r)
 	if t == nil || err != nil {
 		return nil, err
 	}
-	src := &plan.Source{Name: name, Args: list, Cols: slices.Clone(t.columns()), Rows: t.rows()}
+	src := &plan.Source{Name: name, Args: list, Role: r.Role, Cols: slices.Clone(t.columns()), Rows: t.rows()}
 	for i := range src.Cols {
 		src.Cols[i].Num = int16(i + 1)
 	}
-	if f := t.from(); len(f) > 0 && below(f, shared) {
-		src.Shared = digest(f)
+	if f := t.from(); len(f) > 0 && everywhere(f, r.Shared) {
+		if src.Shared = digest(f); Remote(list) {
+			src.Keep(t) // listing a bucket takes long, and the statement is to read what was listed
+		}
 	}
 	return src, nil
 }
 
 // resolved returns the table of a plan's source, computed once for as long as the plan lives: with
 // many files each split would otherwise stat all of them again.
-func (s *Sources) resolved(src *plan.Source) (table, error) {
+func (s *Sources) resolved(ctx context.Context, src *plan.Source) (table, error) {
+	if t, ok := src.Kept().(table); ok {
+		return t, nil
+	}
 	key := weak.Make(src)
 	s.mu.Lock()
 	t := s.tables[key]
@@ -112,19 +132,23 @@ func (s *Sources) resolved(src *plan.Source) (table, error) {
 	if t != nil {
 		return t, nil
 	}
-	t, err := s.table(src.Name, src.Args)
+	// Who may read the server's disks was asked when the statement was planned.
+	t, err := s.table(ctx, src.Name, src.Args, Reader{Role: src.Role, Server: true})
 	if err == nil && t == nil {
 		return nil, pgerr.New(pgerr.UndefinedFunction, "function %s does not exist", src.Name)
 	}
 	if src.Shared != 0 {
-		const hint = "tributary.shared_directories names directories that lie at the same path on all nodes."
+		hint := "tributary.shared_directories names directories that lie at the same path on all nodes."
+		if Remote(src.Args) {
+			hint = "Objects in buckets are read by all nodes, each with the secret, or the credentials, that it has. Run the statement again where they have changed."
+		}
 		var e *pgerr.Error
-		if errors.As(err, &e) {
-			return nil, e.WithHint(hint)
+		if errors.As(err, &e) && e.Hint == "" {
+			return nil, e.WithHint("%s", hint)
 		}
 		if err == nil && digest(t.from()) != src.Shared {
 			return nil, pgerr.New(pgerr.ObjectNotInPrerequisiteState, "the files of %s are not those that the statement was planned with", src.Name).
-				WithDetail("A file has changed since, or this node has others at the same paths.").WithHint(hint)
+				WithDetail("A file has changed since, or this node has others at the same paths.").WithHint("%s", hint)
 		}
 	}
 	if err != nil {
@@ -149,7 +173,7 @@ func (s *Sources) forget(key weak.Pointer[plan.Source]) {
 // Parts returns into how many splits a source is worth dividing; 1 where it is not known, and Open
 // then returns the reason.
 func (s *Sources) Parts(src *plan.Source) int {
-	t, err := s.resolved(src)
+	t, err := s.resolved(context.Background(), src)
 	if err != nil {
 		return 1
 	}
@@ -159,7 +183,7 @@ func (s *Sources) Parts(src *plan.Source) int {
 
 // Open reads split part of of, and charges pool, which may be nil, for what a file makes it hold.
 func (s *Sources) Open(ctx context.Context, src *plan.Source, part, of int, pool *mem.Pool) (op.BatchReader, error) {
-	t, err := s.resolved(src)
+	t, err := s.resolved(ctx, src)
 	if err != nil {
 		return nil, err
 	}
@@ -212,6 +236,7 @@ type units struct {
 	cur       op.BatchReader
 	reuse     bool
 	pool      *mem.Pool // the statement's; may be nil
+	done      func()    // called at the end; may be nil
 }
 
 // AllowReuse implements op.Reuser.
@@ -260,5 +285,8 @@ func (u *units) finish() error {
 
 func (u *units) Close() error {
 	u.next = u.end
+	if u.done != nil {
+		u.done()
+	}
 	return u.finish()
 }

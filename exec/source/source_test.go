@@ -41,7 +41,7 @@ func arg(name string, v any) plan.Arg {
 // src returns the plan of a call that reads the named columns, or all if none are named.
 func src(t testing.TB, s *Sources, name string, args []plan.Arg, cols ...string) *plan.Source {
 	t.Helper()
-	out, err := s.Source(name, args, nil)
+	out, err := s.Source(context.Background(), name, args, Reader{Server: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,7 +142,7 @@ func shapeText(p *plan.Source) string {
 // TestSplits reads each generator divided into different numbers of parts and with different
 // columns: the rows are always the same.
 func TestSplits(t *testing.T) {
-	s := New()
+	s := New(nil)
 	for _, c := range []struct {
 		name string
 		args []plan.Arg
@@ -180,7 +180,7 @@ func TestSplits(t *testing.T) {
 // TestPinned pins some generated numbers: a seed must give them on every machine and in every
 // version.
 func TestPinned(t *testing.T) {
-	s := New()
+	s := New(nil)
 	for _, c := range []struct {
 		name, first string
 		args        []plan.Arg
@@ -198,7 +198,7 @@ func TestPinned(t *testing.T) {
 }
 
 func TestClassificationShape(t *testing.T) {
-	s := New()
+	s := New(nil)
 	p := src(t, s, "make_classification", []plan.Arg{arg("n_samples", 10000), arg("n_features", 4), arg("n_informative", 4), arg("n_redundant", 0),
 		arg("n_classes", 4), arg("n_clusters_per_class", 1), arg("flip_y", 0), arg("class_sep", 10.0)}, "y")
 	count := map[string]int{}
@@ -255,7 +255,7 @@ func TestRandom(t *testing.T) {
 }
 
 func TestBadArguments(t *testing.T) {
-	s := New()
+	s := New(nil)
 	dir := t.TempDir()
 	for _, c := range []struct {
 		name string
@@ -272,7 +272,7 @@ func TestBadArguments(t *testing.T) {
 		{"make_regression", []plan.Arg{arg("n_targets", 2)}, pgerr.FeatureNotSupported, "more than one target"},
 		{"timeseries", []plan.Arg{arg("freq", "-1s")}, pgerr.InvalidParameterValue, "greater than zero"},
 		{"read_csv", nil, pgerr.InvalidParameterValue, "is missing"},
-		{"read_csv", []plan.Arg{arg("", "s3://b/x.csv")}, pgerr.FeatureNotSupported, "s3://"},
+		{"read_csv", []plan.Arg{arg("", "gs://b/x.csv")}, pgerr.FeatureNotSupported, "gs://"},
 		{"read_csv", []plan.Arg{arg("", dir+"/none.csv")}, pgerr.UndefinedFile, "No such file or directory"},
 		{"read_parquet", []plan.Arg{arg("", dir+"/*.parquet")}, pgerr.UndefinedFile, "no files match"},
 		{"read_parquet", []plan.Arg{arg("", file1(t, "x.parquet", "PAR1 nonsense PAR1"))}, pgerr.DataCorrupted, "could not read parquet"},
@@ -280,12 +280,12 @@ func TestBadArguments(t *testing.T) {
 		{"read_json", []plan.Arg{arg("", file1(t, "y.json", `[1, 2]`))}, pgerr.InvalidJSONText, "expected a JSON object"},
 		{"read_csv", []plan.Arg{arg("", file1(t, "e.csv", ""))}, pgerr.BadCopyFileFormat, "is empty"},
 	} {
-		_, err := s.Source(c.name, c.args, nil)
+		_, err := s.Source(context.Background(), c.name, c.args, Reader{Server: true})
 		if pgerr.CodeOf(err) != c.code || !strings.Contains(fmt.Sprint(err), c.text) {
 			t.Errorf("%s %v: %v (%s)", c.name, c.args, err, pgerr.CodeOf(err))
 		}
 	}
-	if src, err := s.Source("no_such", nil, nil); src != nil || err != nil {
+	if src, err := s.Source(context.Background(), "no_such", nil, Reader{Server: true}); src != nil || err != nil {
 		t.Error(src, err)
 	}
 }

@@ -2,6 +2,7 @@ package source
 
 import (
 	"bytes"
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
@@ -21,8 +22,8 @@ var unionArg = plan.Arg{Name: "union_by_name", Type: types.Bool, Val: true}
 
 // readAll returns the shape and the rows of the files of a pattern, or the error.
 func readAll(fn, pattern string, args ...plan.Arg) string {
-	s := New()
-	p, err := s.Source(fn, append([]plan.Arg{arg("", pattern)}, args...), nil)
+	s := New(nil)
+	p, err := s.Source(context.Background(), fn, append([]plan.Arg{arg("", pattern)}, args...), Reader{Server: true})
 	if err == nil {
 		var rows []string
 		if rows, err = tryRead(s, p, 2); err == nil {

@@ -1,11 +1,12 @@
 package source
 
 import (
+	"context"
 	"encoding/binary"
 	"io"
-	"os"
 
 	"github.com/tributarydb/tributary/exec/mem"
+	"github.com/tributarydb/tributary/exec/object"
 	"github.com/tributarydb/tributary/exec/op"
 	"github.com/tributarydb/tributary/planner/plan"
 )
@@ -18,15 +19,15 @@ type Parquet struct {
 	pool  *mem.Pool
 }
 
-// OpenParquet opens the file at path; errors call it name. Its footer is charged to acct while the
+// OpenParquet opens the file at path of a store; errors call it name. Its footer is charged to acct while the
 // file is open, and the memory for reading pages to an account of the same pool.
-func OpenParquet(path, name string, acct *mem.Account) (*Parquet, error) {
-	st, err := os.Stat(path)
+func OpenParquet(ctx context.Context, store object.Store, path, name string, acct *mem.Account) (*Parquet, error) {
+	at, err := store.Stat(ctx, path)
 	if err != nil {
-		return nil, fileError(name, err)
+		return nil, err
 	}
-	f, info := file{path: path, name: name, size: st.Size()}, &parquetInfo{}
-	if err := footer(f, info, acct); err != nil {
+	f, info := file{store: store, info: at, path: path, name: name, size: at.Size}, &parquetInfo{}
+	if err := footer(ctx, f, info, acct); err != nil {
 		return nil, err
 	}
 	return &Parquet{parquetOf([]file{f}, []*parquetInfo{info}), acct.Pool()}, nil

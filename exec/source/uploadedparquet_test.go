@@ -18,6 +18,7 @@ import (
 	"github.com/apache/arrow/go/v15/parquet/pqarrow"
 
 	"github.com/tributarydb/tributary/exec/mem"
+	"github.com/tributarydb/tributary/exec/object"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
@@ -73,7 +74,7 @@ func TestFooterBounded(t *testing.T) {
 	acct := mem.NewPool("node", 1<<20).Account("copy", false)
 	defer acct.Close()
 	var err error
-	if n := allocates(func() { _, err = OpenParquet(path, "STDIN", acct) }); n > 16<<20 {
+	if n := allocates(func() { _, err = OpenParquet(context.Background(), object.Local, path, "STDIN", acct) }); n > 16<<20 {
 		t.Errorf("%d bytes are allocated for a footer of %d", n, len(foot))
 	}
 	if pgerr.CodeOf(err) != pgerr.DataCorrupted {
@@ -114,7 +115,7 @@ func TestUntrustedPagesAreCharged(t *testing.T) {
 		}()
 		acct := pool.Account("copy", false)
 		defer acct.Close()
-		p, err := OpenParquet(path, "STDIN", acct)
+		p, err := OpenParquet(context.Background(), object.Local, path, "STDIN", acct)
 		if err != nil {
 			return err
 		}
@@ -163,7 +164,7 @@ func TestLongStringsAreCharged(t *testing.T) {
 				parquet.WithDictionaryPageSizeLimit(2*size)), pqarrow.DefaultWriterProps()); err != nil {
 			t.Fatal(err)
 		}
-		s := New()
+		s := New(nil)
 		pool := mem.NewPool("node", 1<<30).Child("statement", 0)
 		lines, _, err := readRows(s, src(t, s, "read_parquet", []plan.Arg{arg("", path)}), pool)
 		if err != nil || len(lines) != 1 || len(lines[0]) != size {

@@ -131,5 +131,6 @@ func init() {
 		"cluster.schedules":  clusterSchedules,
 		"cluster.version":    clusterVersion,
 		"cluster.history":    clusterHistory,
+		"cluster.secrets":    clusterSecrets,
 	}
 }

@@ -36,7 +36,7 @@ var privLetters = map[string]byte{"select": 'r', "insert": 'a', "update": 'w', "
 
 // classNames are how messages call the classes.
 var classNames = map[catalog.Class]string{catalog.ClassTable: "relation", catalog.ClassColumn: "column", catalog.ClassSequence: "sequence",
-	catalog.ClassSchema: "schema", catalog.ClassType: "type", catalog.ClassDatabase: "database", catalog.ClassModel: "model", catalog.ClassFunction: "function"}
+	catalog.ClassSchema: "schema", catalog.ClassType: "type", catalog.ClassDatabase: "database", catalog.ClassModel: "model", catalog.ClassFunction: "function", catalog.ClassSecret: "secret"}
 
 // grant handles GRANT and REVOKE on objects.
 func (p *planner) grant(n *ast.GrantStmt) error {
@@ -65,6 +65,8 @@ func (p *planner) grant(n *ast.GrantStmt) error {
 		class = catalog.ClassType
 	case parse.ObjectModel:
 		class = catalog.ClassModel
+	case parse.ObjectSecret:
+		class = catalog.ClassSecret
 	case ast.OBJECT_FUNCTION, ast.OBJECT_ROUTINE:
 		class = catalog.ClassFunction
 	default:
@@ -119,6 +121,22 @@ func (p *planner) grant(n *ast.GrantStmt) error {
 	}
 	for _, o := range items(n.Objects) {
 		switch class {
+		case catalog.ClassSecret:
+			rv, err := relationName(o)
+			if err != nil {
+				return err
+			}
+			x := catalog.SecretNamed(p.st, rv.RelName)
+			if x == nil || rv.SchemaName != "" {
+				return pgerr.New(pgerr.UndefinedObject, "secret %q does not exist", rv.RelName)
+			}
+			up := *x
+			if up.ACL, err = g.change(x.Object(), g.privs, g.all, x.Name); err != nil {
+				return err
+			}
+			if err = p.add(&catalog.PutSecret{Secret: &up, ExpectVersion: x.Version}); err != nil {
+				return err
+			}
 		case catalog.ClassSchema:
 			sc := p.st.SchemaByName(text(o))
 			if sc == nil {

@@ -51,6 +51,9 @@ func (p *planner) heldBy(role types.OID) (out []string) {
 	for _, s := range catalog.Schedules(p.st) {
 		note(catalog.Object{Owner: s.Owner}, "schedule "+s.Name)
 	}
+	for _, x := range catalog.Secrets(p.st) {
+		note(x.Object(), "secret "+x.Name)
+	}
 	for _, d := range p.st.DefaultGrants() {
 		what := "default privileges on new " + classNames[d.Key.Class] + "s belonging to role " + p.st.Role(d.Key.Role).Name
 		if sc := p.st.Schema(d.Key.Schema); sc != nil {
@@ -114,6 +117,13 @@ func (p *planner) reassignOwned(n *ast.ReassignOwnedStmt) error {
 			up := *s
 			up.Owner = to
 			changes = append(changes, &catalog.PutSchedule{Schedule: &up, ExpectVersion: s.Version})
+		}
+	}
+	for _, x := range catalog.Secrets(p.st) {
+		if from[x.Owner] {
+			up := *x
+			up.ACL, up.Owner = x.Object().Reown(to), to
+			changes = append(changes, &catalog.PutSecret{Secret: &up, ExpectVersion: x.Version})
 		}
 	}
 	for _, m := range p.st.Models() {

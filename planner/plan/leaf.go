@@ -173,7 +173,16 @@ type Source struct {
 	// only the session's node reads them, or there are no files.
 	Shared uint64
 	Filter []expr.Expr
+	Role   types.OID // who reads files of other places than the server's disks
+
+	found any
 }
+
+// Keep keeps what the node that plans has found out, so that it need not be found out again when the plan runs there.
+func (n *Source) Keep(found any) { n.found = found }
+
+// Kept returns what was kept; nil on other nodes.
+func (n *Source) Kept() any { return n.found }
 
 func (n *Source) Children() []Node         { return nil }
 func (n *Source) WithChildren([]Node) Node { return n }

@@ -94,6 +94,7 @@ const (
 	mapFunctions
 	mapFunctionNames
 	mapSchedules
+	mapSecrets
 )
 
 // writable copies a map of the base before its first change.

@@ -25,6 +25,7 @@ var kinds = []Change{
 	&CancelTrial{},
 	&FinalizeVersion{},
 	&ForgetPast{},
+	&PutSecret{}, &DropSecret{},
 }
 
 func init() { codec.Union(kinds...) }
@@ -87,6 +88,7 @@ type image struct {
 	At         int64 // Unix µs
 	Graves     []*Grave
 	Forgotten  int64
+	Secrets    []*Secret
 }
 
 type imageSeq struct {
@@ -130,7 +132,7 @@ func (s *State) MarshalBinary() ([]byte, error) {
 	im := image{Version: s.version, NextOID: s.nextOID, Schemas: sorted(s.schemas), Relations: sorted(s.relations), Enums: sorted(s.types),
 		Roles: sorted(s.roles), Models: sorted(s.models), Jobs: sorted(s.jobs), Nodes: sorted(s.nodes), Manifests: sorted(s.manifests),
 		Settings: s.settings, Cluster: s.cluster, Removed: slices.Sorted(maps.Keys(s.removed)), Database: s.database, Defaults: s.DefaultGrants(), Statistics: sorted(s.statistics), Functions: sorted(s.functions), Schedules: sorted(s.schedules),
-		Finalized: s.finalized, At: s.at, Graves: s.graves, Forgotten: s.forgotten}
+		Finalized: s.finalized, At: s.at, Graves: s.graves, Forgotten: s.forgotten, Secrets: sorted(s.secrets)}
 	for _, oid := range slices.Sorted(maps.Keys(s.sequences)) {
 		im.Sequences = append(im.Sequences, imageSeq{oid, s.sequences[oid]})
 	}
@@ -236,6 +238,12 @@ func UnmarshalState(b []byte) (*State, error) {
 			s.schedules = map[types.OID]*Schedule{}
 		}
 		s.schedules[x.OID] = x
+	}
+	for _, x := range im.Secrets {
+		if s.secrets == nil {
+			s.secrets = map[types.OID]*Secret{}
+		}
+		s.secrets[x.OID] = x
 	}
 	for _, x := range im.Sequences {
 		s.sequences[x.OID] = x.Value

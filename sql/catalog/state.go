@@ -38,6 +38,7 @@ type State struct {
 	finality
 
 	kept
+	secrets map[types.OID]*Secret
 
 	definitions *Definitions
 }

@@ -2,12 +2,12 @@ package parse
 
 import "github.com/multigres/multigres/go/common/parser/ast"
 
-// ObjectModel is the kind of object of GRANT … ON MODEL m, of COMMENT ON MODEL m
+// ObjectModel is the kind of object of GRANT … ON MODEL m (ON SECRET s is ObjectSecret), of COMMENT ON MODEL m
 // and of ALTER DEFAULT PRIVILEGES … ON MODELS, which are otherwise PostgreSQL's
 // statements.
 const ObjectModel ast.ObjectType = 1 << 10
 
-// modelWord finds the word MODEL or MODELS of such a statement; 0 if it is none.
+// modelWord finds the word MODEL, MODELS or SECRET of such a statement; 0 if it is none.
 func (s *source) modelWord(lo, hi int) int {
 	if s.IsWord(lo, "comment") {
 		if lo+3 < hi && s.IsWord(lo+1, "on") && s.IsWord(lo+2, "model") && s.IsName(lo+3) {
@@ -25,7 +25,7 @@ func (s *source) modelWord(lo, hi int) int {
 		}
 		end := s.IsWord(i+2, "to") || s.IsWord(i+2, "from")
 		switch {
-		case defaults && s.IsWord(i+1, "models") && end, !defaults && s.IsWord(i+1, "model") && s.IsName(i+2) && !end:
+		case defaults && s.IsWord(i+1, "models") && end, !defaults && (s.IsWord(i+1, "model") || s.IsWord(i+1, "secret")) && s.IsName(i+2) && !end:
 			return i + 1
 		case !defaults && s.IsWord(i+1, "all") && s.IsWord(i+2, "models"):
 			return i + 2
@@ -47,10 +47,12 @@ func (s *source) asTables(lo, hi, word int) *fragment {
 	return w.fragment()
 }
 
-func ofModels(n ast.Stmt) {
+func ofModels(n ast.Stmt, secret bool) {
 	switch n := n.(type) {
 	case *ast.GrantStmt:
-		n.Objtype = ObjectModel
+		if n.Objtype = ObjectModel; secret {
+			n.Objtype = ObjectSecret
+		}
 	case *ast.CommentStmt:
 		n.Objtype = ObjectModel
 	case *ast.AlterDefaultPrivilegesStmt:

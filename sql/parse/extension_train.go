@@ -73,6 +73,9 @@ func (c *cursor) statement() Extension {
 	case c.peek("alter", "table"):
 		return c.repartition()
 	}
+	if n := c.secret(); n != nil {
+		return n
+	}
 	return c.schedule()
 }
 

@@ -184,6 +184,10 @@ func extensionObjects(o Extension) (out []string) {
 		add(n.Name)
 	case *AlterTableRepartition:
 		add(n.Name)
+	case *CreateSecret:
+		out = append(out, n.Name)
+	case *DropSecret:
+		out = append(out, n.Name)
 	case *AlterNode:
 		out = append(out, n.Name)
 		if n.With != "" {

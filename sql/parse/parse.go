@@ -205,7 +205,7 @@ func (s *source) postgres(lo, hi int) (ast.Stmt, error) {
 		return nil, err
 	}
 	if model > 0 {
-		ofModels(node)
+		ofModels(node, s.IsWord(model, "secret"))
 	}
 	if v.err != nil {
 		return nil, v.err
