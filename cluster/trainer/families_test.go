@@ -69,6 +69,8 @@ var proofs = []proof{
 	{"gradient_boosted_trees", "a k w", "c4", some, false, []any{"n_estimators", 2, "max_depth", 3, "weight", "w"}},
 	{"gradient_boosted_trees", "a b k id w", "n", many, true, []any{"objective", "lambdarank", "query_id", "id", "n_estimators", 3, "max_depth", 4, "eval_fraction", 0.2, "weight", "w"}},
 	{"gradient_boosted_trees", "a k id", "n", many, true, []any{"objective", "lambdarank", "query_id", "id", "n_estimators", 2, "max_depth", 3, "subsample", 0.6, "lambdarank_norm", false}},
+	{"gradient_boosted_trees", "a b k", "y", some, false, []any{"booster_type", "dart", "skip_drop", 0.0, "drop_rate", 0.6, "n_estimators", 5, "max_depth", 3, "eval_fraction", 0.2}},
+	{"gradient_boosted_trees", "a k", "y", some, false, []any{"booster_type", "dart", "skip_drop", 0.0, "drop_rate", 0.7, "objective", "absolute_error", "n_estimators", 4, "max_depth", 3}},
 	{"logistic_regression", "a b", "c4 c", some, false, []any{"max_iterations", 5, "eval_fraction", 0.2}},
 	{"gradient_boosted_trees", "a b k", "c4 y", some, false, []any{"n_estimators", 2, "max_depth", 3}},
 	{"mlp", "a k", "c y", many, true, []any{"epochs", 1, "batch_size", 16384, "hidden_units", 3}},

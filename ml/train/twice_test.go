@@ -55,6 +55,7 @@ func TestTwiceIsWeightTwo(t *testing.T) {
 		{"gradient_boosted_trees", "a b k", "y", 0, []any{"n_estimators", int64(5), "max_depth", int64(4)}},
 		{"gradient_boosted_trees", "a b k", "n", 0, []any{"objective", "poisson", "offset", "a", "n_estimators", int64(5), "max_depth", int64(4)}},
 		{"gradient_boosted_trees", "a b k", "y", 0, []any{"objective", "absolute_error", "n_estimators", int64(5), "max_depth", int64(4)}},
+		{"gradient_boosted_trees", "a b k", "c", 0, []any{"booster_type", "dart", "skip_drop", 0.2, "drop_rate", 0.5, "n_estimators", int64(6), "max_depth", int64(4)}},
 		{"gradient_boosted_trees", "a b k id", "n", 0, []any{"objective", "lambdarank", "query_id", "id", "n_estimators", int64(5), "max_depth", int64(4)}},
 		{"random_forest", "a b k", "c", 0, []any{"n_estimators", int64(3), "max_depth", int64(5)}},
 		{"kmeans", "a b", "", 1e-9, []any{"n_clusters", int64(3)}},

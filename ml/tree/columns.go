@@ -37,10 +37,14 @@ func readTogether(v family.Value) (any, error) {
 			return nil, bad
 		}
 	case types.Array:
+		some := slices.ContainsFunc(x.Elems, func(e types.Datum) bool { _, list := e.(types.Array); return list })
 		for _, e := range x.Elems {
 			list, ok := e.(types.Array)
-			if !ok {
+			switch {
+			case !ok && !some: // one list, or lists of one each?
 				return nil, bad
+			case !ok: // ('c') is no list, but means one
+				list = types.Array{Elems: []types.Datum{e}}
 			}
 			var one []any
 			for _, d := range list.Elems {

@@ -57,9 +57,16 @@ type driver struct {
 	finished                 bool // no more trees
 	drop                     bool // the scores include trees that the model does not have
 
-	from    *model // that the training goes on from, until it has begun
-	before  int    // trees of that
-	measure bool   // the next round only measures the scores to begin with
+	from   *model // that the training goes on from, until it has begun
+	before int    // trees of that
+
+	// Of dart: the rounds that the current round leaves out, what the trees of the last one's changed by, and by
+	// round what its trees were multiplied by.
+	left    []int
+	changes []tree
+	weights []float64
+
+	measure bool // the next round only measures the scores to begin with
 }
 
 func newDriver(p *problem, n *family.Node) *driver {
@@ -105,7 +112,7 @@ func (d *driver) Next() *family.Step {
 		}
 		if d.fresh {
 			b.Recovery = &recovery{Past: d.past()}
-			b.Round.Update = nil
+			b.Round.Update, b.Round.Changes = nil, nil
 		}
 	case opGrow:
 		if d.fresh {
@@ -148,7 +155,8 @@ func (d *driver) past() []tree {
 // begin makes the next round: its trees, or none where only the scores are
 // needed.
 func (d *driver) begin() *round {
-	r := &round{First: len(d.trees), Base: d.base, Bound: d.bound, Spread: d.spread, Update: d.update}
+	bound := d.leaveOut()
+	r := &round{First: len(d.trees), Base: d.base, Bound: bound, Spread: d.spread, Update: d.update, Changes: d.changes, Left: d.taken()}
 	d.growers, d.builds, d.takes = nil, nil, nil
 	if d.finished || d.measure {
 		r.Stale = d.drop
@@ -158,7 +166,7 @@ func (d *driver) begin() *round {
 	if d.p.forest {
 		r.Trees = min(r.Trees, d.p.trees-r.First)
 	}
-	k := d.p.packing(d.g, d.bound)
+	k := d.p.packing(d.g, bound)
 	d.s = &searcher{p: d.p, b: d.g.bins, gUnit: d.g.unit / k.gUnit, hUnit: d.g.unit / k.hUnit, votes: d.p.votes()}
 	if d.p.votes() {
 		d.s.hUnit = d.g.unit / draw
@@ -168,7 +176,7 @@ func (d *driver) begin() *round {
 		number := r.First + t
 		d.growers = append(d.growers, newGrower(d.p, d.g, d.s, t, number, d.total, &d.kept, &d.spare, d.base[0]))
 	}
-	d.round = &round{First: r.First, Trees: r.Trees, Base: r.Base, Bound: r.Bound, Spread: r.Spread}
+	d.round = &round{First: r.First, Trees: r.Trees, Base: r.Base, Bound: r.Bound, Spread: r.Spread, Left: r.Left}
 	return r
 }
 
@@ -478,14 +486,19 @@ func (d *driver) plan() error {
 // endRound ends a round: values has the values of a node of a tree.
 func (d *driver) endRound(values func(t *grower) func(i int32) []float64) error {
 	d.update = nil
-	greatest := 0.0
+	greatest, most := 0.0, 0.0
+	if t := d.p.dart; t != nil {
+		grown, dropped := t.shares(len(d.left), d.p.rate)
+		greatest = d.normalized(dropped)
+		d.weights = append(d.weights, grown)
+		values = d.shared(values, grown)
+	}
 	for _, t := range d.growers {
 		wide, slim := t.finish(values(t))
 		d.update, d.trees = append(d.update, wide), append(d.trees, slim)
-		for _, v := range slim.values {
-			greatest = max(greatest, math.Abs(v))
-		}
+		most = max(most, slim.greatest())
 	}
+	greatest += most
 	d.growers = nil
 	d.phase = opRound
 	switch {

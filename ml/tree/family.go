@@ -52,6 +52,9 @@ func (k *kind) Plan(r *family.Request) (*family.Plan, error) {
 	if _, err := listsOf(r.Options, names); err != nil {
 		return nil, err
 	}
+	if err := planBooster(r.Options); err != nil {
+		return nil, err
+	}
 	task, more, err := planLoss(r)
 	if err != nil {
 		return nil, err

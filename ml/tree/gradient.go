@@ -113,6 +113,9 @@ func (p *pass) round(k *rows, b *block.Block) error {
 			}
 		}
 	}
+	if !pr.forest {
+		p.w.addAll(k, r.Changes, k.scores)
+	}
 	switch {
 	case r.Stale:
 		k.scores = nil
@@ -131,7 +134,7 @@ func (p *pass) round(k *rows, b *block.Block) error {
 
 // losses adds the losses of a block's rows.
 func (p *pass) losses(k *rows, b *block.Block, r *round, out *grown) error {
-	if p.w.p.rank != nil {
+	if k.margins = k.scores; p.w.p.rank != nil {
 		return p.rank(k, b, r, out, false)
 	}
 	p.grad = p.adder.scratch.gradients(p.w.p)
@@ -163,6 +166,15 @@ func (p *pass) gradients(k *rows, b *block.Block, r *round, out *grown) error {
 		return err
 	}
 	p.grad = p.adder.scratch.gradients(pr)
+	if out != nil && len(r.Left) > 0 { // losses are of all trees
+		if err := p.losses(k, b, r, out); err != nil {
+			return err
+		}
+		out = nil
+	}
+	if err := w.without(k, r.Left); err != nil {
+		return err
+	}
 	if pr.rank != nil {
 		if err := p.rank(k, b, r, out, true); err != nil {
 			return err
@@ -186,7 +198,7 @@ func (p *pass) gradients(k *rows, b *block.Block, r *round, out *grown) error {
 			copy(p.grad.z, k.lambda[from:to])
 			copy(p.grad.h, k.lambda[k.n+from:k.n+to])
 		case !pr.forest:
-			losses, step = p.grad.run(k.scores, k.n, from, b.Y[from:])
+			losses, step = p.grad.run(k.margins, k.n, from, b.Y[from:])
 		}
 		for at := from; at < to; at += f64.Lanes {
 			if losses != nil && plain && at+f64.Lanes <= k.n {

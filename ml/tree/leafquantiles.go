@@ -223,7 +223,7 @@ func (p *pass) renew(k *rows, b *block.Block) {
 	}
 	for t := range r.Trees {
 		h := newHops(p.w.g.bins, &r.Trees[t], k.n)
-		scores := k.scores[t*k.n:][:k.n]
+		scores := k.margins[t*k.n:][:k.n]
 		at := make([]int, len(h.nodes)) // by node: the histogram of the leaf that it is, or is below, -1 for none
 		for i := range at {
 			at[i] = -1

@@ -48,6 +48,9 @@ type round struct {
 	Spread float64 // of the targets, about; the unit of losses follows from it
 	Update []tree  // the trees of the last round, in the workers' numbering
 	Stale  bool    // the scores include trees that the model does not have: they are recomputed
+	// Of dart: what the trees that the last round left out changed by, and those that this one leaves
+	// out, to be added.
+	Changes, Left []tree
 }
 
 // split divides a node's rows: those whose bin of the column is in the set go to

@@ -45,10 +45,9 @@ var boostedOptions = append([]*family.Option{
 		Doc: "End after as many rounds in which the loss of the held out rows did not improve. The best round is kept. It needs held out rows.", Read: family.Integer(1, 100000)},
 	{Names: []string{"monotone_constraints", "monotonic_cst"}, Type: "list of integers, or of columns with one each", Default: "none",
 		Doc: "For each feature of the query in its order 1 if predictions must not fall where it grows, -1 if they must not rise, 0 for neither; or for those that are named: `'{\"income\": 1, \"age\": -1}'` or `[('income', 1), ('age', -1)]`.", Read: family.IntegersByName(-1, 1)},
-	{Names: []string{"booster_type", "booster"}, Type: "text", Doc: "Not supported: trees are all there is."},
 	{Names: []string{"tree_method"}, Type: "text", Doc: "Not supported: histograms are all there is."},
 	family.Offset, family.WarmStart,
-}, slices.Concat(columnOptions, lossOptions, rankOptions)...)
+}, slices.Concat(columnOptions, lossOptions, rankOptions, dartOptions)...)
 
 var forestOptions = []*family.Option{
 	{Names: []string{"n_estimators", "num_parallel_tree", "num_trees", "ntree"}, Type: "integer", Default: "100", Doc: "The trees.", Read: family.Integer(1, 100000)},
@@ -115,6 +114,7 @@ type params struct {
 	features            string          // of a forest: a word, or
 	featureNum          float64         // a number or a share
 	bootstrap, classify bool
+	dart                *dart // nil: no trees are left out
 }
 
 func newParams(o *family.Values, forest, classify bool) *params {
@@ -137,6 +137,7 @@ func newParams(o *family.Values, forest, classify bool) *params {
 		p.bylevel, p.bynode = o.Float("colsample_bylevel", 1), o.Float("colsample_bynode", 1)
 		p.minChild = o.Float("min_child_weight", 1)
 		p.l1, p.l2 = o.Float("l1", 0), o.Float("l2", 1)
+		p.dart = newDart(o)
 		p.patience = o.Int("early_stopping_rounds", 0)
 		for _, c := range o.Floats("monotone_constraints", nil) {
 			p.monotone = append(p.monotone, int8(c))

@@ -178,10 +178,13 @@ func (p *pass) check(g *ground) error {
 	bad := func() error { return pgerr.Internal("a step over trees names what is not there") }
 	lists, splits := [][]tree{}, p.b.Splits
 	if p.b.Round != nil {
-		lists = append(lists, p.b.Round.Update)
+		lists = append(lists, p.b.Round.Update, p.b.Round.Changes, p.b.Round.Left)
 	}
 	if p.b.Recovery != nil {
 		lists = append(lists, p.b.Recovery.Past)
+		if r := p.b.Recovery.Round; r != nil {
+			lists = append(lists, r.Left)
+		}
 		splits = append(splits[:len(splits):len(splits)], p.b.Recovery.Splits...)
 	}
 	if p.b.Round != nil && len(p.b.Round.Update) > p.w.p.outputs {

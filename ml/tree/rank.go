@@ -94,7 +94,7 @@ func (s *ranks) query(k *rows, b *block.Block, from, to int) error {
 			return pgerr.New(pgerr.InvalidParameterValue, "objective lambdarank cannot learn the label %v", b.Y[i]).
 				WithHint("Labels are degrees of relevance: whole numbers from 0, not relevant, to %d.", metric.MostRelevant)
 		}
-		s.rows = append(s.rows, rankedRow{k.scores[i], k.hash[i], int32(i), label})
+		s.rows = append(s.rows, rankedRow{k.margins[i], k.hash[i], int32(i), label})
 	}
 	slices.SortFunc(s.rows, func(a, b rankedRow) int {
 		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.hash, b.hash), cmp.Compare(a.row, b.row))

@@ -66,7 +66,7 @@ func TestLambdas(t *testing.T) {
 			b.Groups = append(b.Groups, int32(b.Rows))
 			for range 1 + r.IntN(20) {
 				b.Y = append(b.Y, float64(r.IntN(5)))
-				k.scores, k.hash = append(k.scores, 2*r.NormFloat64()), append(k.hash, r.Uint64())
+				k.margins, k.hash = append(k.margins, 2*r.NormFloat64()), append(k.hash, r.Uint64())
 				b.Rows++
 			}
 		}
@@ -78,7 +78,7 @@ func TestLambdas(t *testing.T) {
 				t.Fatal(err)
 			}
 			s.lambdas(loss, g, h)
-			wantG, wantH := lambdasReference(b.Y[from:to], k.scores[from:to], loss.truncation, loss.norm)
+			wantG, wantH := lambdasReference(b.Y[from:to], k.margins[from:to], loss.truncation, loss.norm)
 			for i := range wantG {
 				if math.Abs(g[from+i]-wantG[i]) > 1e-9 || math.Abs(h[from+i]-wantH[i]) > 1e-9 {
 					t.Fatalf("trial %d, query %d, row %d: %v %v, want %v %v", trial, q, i, g[from+i], h[from+i], wantG[i], wantH[i])
@@ -96,7 +96,7 @@ func TestLabelsOfRelevance(t *testing.T) {
 	for _, y := range []float64{-1, 0.5, 31, math.NaN()} {
 		b := &block.Block{Rows: 2, Y: []float64{1, y}, Groups: []int32{0}}
 		var s ranks
-		if err := s.query(&rows{scores: make([]float64, 2), hash: make([]uint64, 2)}, b, 0, 2); err == nil {
+		if err := s.query(&rows{margins: make([]float64, 2), hash: make([]uint64, 2)}, b, 0, 2); err == nil {
 			t.Errorf("a label of %v has no error", y)
 		}
 	}

@@ -30,6 +30,9 @@ func (d *driver) Encode(e *canon.E) error {
 	e.F64(d.bestLoss)
 	e.Bool(d.finished)
 	e.Bool(d.drop)
+	if d.p.dart != nil {
+		e.F64s(d.weights)
+	}
 	if d.phase == opRenew {
 		canon.Put(e, d.search)
 	}
@@ -70,6 +73,11 @@ func (d *driver) UnmarshalBinary(state []byte) error {
 	d.trees = decodeTrees(r)
 	d.state = family.DecodeState(r)
 	d.best, d.bestAt, d.bestLoss, d.finished, d.drop = r.F64(), r.Int(), r.F64(), r.Bool(), r.Bool()
+	if d.p.dart != nil {
+		if d.weights = r.F64s(); len(d.weights)*d.p.outputs != len(d.trees) {
+			r.Fail()
+		}
+	}
 	if d.phase == opRenew {
 		d.search = canon.Get[search](r)
 	}

@@ -36,7 +36,9 @@ type rows struct {
 	bins   []uint8   // see layout
 	hash   []uint64  // of contents, where trees see drawn rows or rows are ranked
 	scores []float64 // margins, output by output
-	lambda []float64 // of ranked rows: their gradients, and their curvatures
+	// What gradients are of: the scores, or of dart those without the trees that the round leaves out, in left.
+	margins, left []float64
+	lambda        []float64 // of ranked rows: their gradients, and their curvatures
 	// By growing tree: rows' gradients, a permutation of rows, and each node's
 	// span of it. Rows that the tree is not grown on come last.
 	grad  []int64

@@ -61,7 +61,8 @@ func evaluateUnlabelled(sc *scope.Scope, m *model, name ast.Node, query *ast.Sub
 		of := "(SELECT ndcg(" + label + ", " + score + ", " + places + ") AS ndcg, CASE WHEN min(" + label + ") = 0 AND max(" + label +
 			") > 0 THEN average_precision(" + label + " > 0, " + score + ") WHEN count(" + label + ") > 0 THEN 1 END AS map FROM ml.predict('', (SELECT 1)) AS q GROUP BY " +
 			column(m.beside("query_id")) + ") AS g"
-		return overPredictions(sc, "SELECT avg(g.ndcg) AS ndcg, avg(g.map) AS map FROM "+of, "evaluate", name, query, n)
+		it, err := overPredictions(sc, "SELECT avg(g.ndcg) AS ndcg, avg(g.map) AS map FROM "+of, "evaluate", name, query, n)
+		return it, m.needs(err)
 	default:
 		for _, o := range m.v.Outputs {
 			if o.Type.OID == types.Float8OID {
@@ -74,5 +75,14 @@ func evaluateUnlabelled(sc *scope.Scope, m *model, name ast.Node, query *ast.Sub
 			WithHint("Its task is %s; ml.evaluate('%s') gives what its training measured.", m.v.Task, m.name).At(pos.At())
 	}
 	keys, by := m.inFront("q")
-	return overPredictions(sc, "SELECT "+keys+strings.Join(cols, ", ")+" FROM ml.predict('', (SELECT 1)) AS q"+by, "evaluate", name, query, n)
+	it, err := overPredictions(sc, "SELECT "+keys+strings.Join(cols, ", ")+" FROM ml.predict('', (SELECT 1)) AS q"+by, "evaluate", name, query, n)
+	return it, m.needs(err)
+}
+
+// needs adds to the error for a column that does not exist which ones an evaluation needs.
+func (m *model) needs(err error) error {
+	if m.v.Beside == "" || !pgerr.Is(err, pgerr.UndefinedColumn) {
+		return err
+	}
+	return pgerr.From(err).WithHint("Beside the features ml.evaluate needs the columns \"%s\" and \"%s\".", m.v.Target[0], m.v.Beside)
 }
