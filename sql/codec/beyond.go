@@ -9,8 +9,8 @@ import (
 )
 
 // Beyond names what the program of the version before does not know in v: a field that is set, or a
-// kind of a union; "" for nothing. Before the cluster is finalised such values are neither stored nor
-// sent: an older node skips the field, and stops at the kind. A field that may be skipped has the tag
+// kind of a union; "" for nothing. Before the cluster is finalised such values are not stored: an older
+// node skips the field, and stops at the kind. A field that may be skipped has the tag
 // codec:"hint".
 func Beyond(v any) string { return added.find(reflect.ValueOf(v)) }
 

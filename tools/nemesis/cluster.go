@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
@@ -43,6 +44,7 @@ type node struct {
 	log       *os.File
 	disk      *disk          // of its own; nil: it shares the machine's
 	control   *patch.Control // of its clock, and of what a sync takes
+	starts    int
 
 	mu      sync.Mutex
 	proc    *process.Node // nil: it does not run
@@ -140,7 +142,7 @@ func (c *cluster) start(ctx context.Context, i int, more ...string) error {
 		return err
 	}
 	c.mesh.serve(i, addr)
-	args := append([]string{"/usr/bin/env", n.control.Env(), c.o.Program, "serve", "--data", n.data(), "--node", n.name, "--listen-pg", "127.0.0.1:0", "--listen-http", "127.0.0.1:0",
+	args := append([]string{"/usr/bin/env", n.control.Env(), c.program(i), "serve", "--data", n.data(), "--node", n.name, "--listen-pg", "127.0.0.1:0", "--listen-http", "127.0.0.1:0",
 		"--listen-cluster", addr, "--advertise", c.mesh.addr(i), "--memory", "384MiB", "--threads", "2",
 		"--testing", "sweep=500ms,tick=200ms,grace=2s,audit=300ms,segment-rows=3000,snapshot=100", "--scrub-every", "1s", "--scrub-rate", "1GiB"}, c.o.Serve...)
 	fmt.Fprintf(n.log, "--- start %v\n", more)
@@ -160,6 +162,16 @@ func (c *cluster) start(ctx context.Context, i int, more ...string) error {
 		}
 	}()
 	return nil
+}
+
+// program returns the binary of a node's next start.
+func (c *cluster) program(i int) string {
+	n := c.nodes[i]
+	n.starts++
+	if r := rand.New(rand.NewPCG(c.o.Seed, uint64(i)<<32|uint64(n.starts))); c.o.Before != "" && (n.starts == 1 || r.IntN(2) == 0) {
+		return c.o.Before
+	}
+	return c.o.Program
 }
 
 // freePort returns a port for a node that will listen later, since others dial it at

@@ -36,6 +36,7 @@ func commandLine(ctx context.Context) error {
 	flag.BoolVar(&o.KeepGoing, "keep-going", false, "after a failure go on with a new cluster")
 	flag.StringVar(&o.Dir, "dir", "", "directory for data and logs (default: a temporary one)")
 	flag.StringVar(&o.Program, "program", "", "the binary to run, of --build (default: built from this module)")
+	flag.StringVar(&o.Before, "before", "", "a binary of the version before, which every second start or so has (default: one version)")
 	build := flag.String("build", "", "build the binary in this directory, and do nothing else")
 	faults := flag.String("faults", "", "kinds among "+strings.Join(Faults, ",")+" (default: all; those that need root only where it is)")
 	flag.Func("without", "what nodes do not do of their deviations from raft: all, or names of raftnode.Deviation joined by +", func(list string) error {

@@ -17,15 +17,18 @@ import (
 
 // Options are the options of a run.
 type Options struct {
-	Program string   // the binary
-	Serve   []string // more flags of its serve command, after those that speed up its background work
-	Dir     string   // a directory of the run's own
-	Seed    uint64
-	From    int // the first round
-	Rounds  int
-	For     time.Duration // no round begins later; 0: no limit
-	Nodes   int
-	Faults  []string // kinds among Faults
+	Program string // the binary
+	// Before, if not "", is a binary of the version before: clusters begin with it, and a node that starts
+	// again has one of the two.
+	Before string
+	Serve  []string // more flags of its serve command, after those that speed up its background work
+	Dir    string   // a directory of the run's own
+	Seed   uint64
+	From   int // the first round
+	Rounds int
+	For    time.Duration // no round begins later; 0: no limit
+	Nodes  int
+	Faults []string // kinds among Faults
 	// Fresh is how many rounds a cluster serves, Stretch how many at most share a
 	// check.
 	Fresh, Stretch int

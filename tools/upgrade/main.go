@@ -100,7 +100,7 @@ func checkout(ctx context.Context, root, commit, to string) error {
 // build builds a program; what both have in common is compiled once.
 func build(ctx context.Context, src, to string) (string, error) {
 	c := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-o", to, "./cmd/tributary")
-	c.Dir, c.Env = src, append(os.Environ(), "CGO_ENABLED=0")
+	c.Dir = src
 	if out, err := c.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("%s: %w\n%s", src, err, out)
 	}
