@@ -101,14 +101,20 @@ func (h *History) at(ctx context.Context, at moment) (*entry, error) {
 	case e == nil:
 		return nil, unknown(at, first)
 	}
-	s, err := h.replay(ctx, files, e.state, at)
+	h.states.mu.Lock()
+	next := e.next
+	h.states.mu.Unlock()
+	if next.version > 0 && !at.has(next.version, next.micros) {
+		return e, nil // it was asked for before
+	}
+	s, next, err := h.replay(ctx, files, e.state, at)
 	if err != nil {
 		if e.charged {
 			h.states.release(e.bytes)
 		}
 		return nil, err
 	}
-	return h.states.keep(e, s)
+	return h.states.keep(e, s, next)
 }
 
 // unknown is the error of a time of which there is no history.
@@ -121,8 +127,8 @@ func unknown(at moment, first time.Time) *pgerr.Error {
 		WithHint("The past is kept for as long as tributary.retention says.")
 }
 
-// replay applies the commits after a state up to a time.
-func (h *History) replay(ctx context.Context, files []*file, s *catalog.State, at moment) (*catalog.State, error) {
+// replay applies the commits after a state up to a moment. It returns the commit that follows, too.
+func (h *History) replay(ctx context.Context, files []*file, s *catalog.State, at moment) (_ *catalog.State, next record, _ error) {
 	var buf []byte
 	for i, f := range files {
 		if f.state || f.version > s.Version() {
@@ -133,7 +139,7 @@ func (h *History) replay(ctx context.Context, files []*file, s *catalog.State, a
 		}
 		r, err := h.o.Files.Open(f.path)
 		if err != nil {
-			return nil, unknown(at, time.Time{}).WithDetail("A file of the history cannot be read.")
+			return nil, next, unknown(at, time.Time{}).WithDetail("A file of the history cannot be read.")
 		}
 		in := bufio.NewReaderSize(r, 256<<10)
 		_, err = readHeader(in)
@@ -145,7 +151,7 @@ func (h *History) replay(ctx context.Context, files []*file, s *catalog.State, a
 			if n%1000 == 0 && ctx.Err() != nil {
 				err = context.Cause(ctx)
 				_ = r.Close()
-				return nil, err
+				return nil, next, err
 			}
 			if rec.version <= s.Version() {
 				continue
@@ -156,23 +162,23 @@ func (h *History) replay(ctx context.Context, files []*file, s *catalog.State, a
 			if !at.has(rec.version, rec.micros) {
 				_ = r.Close()
 				if s.Time().IsZero() { // from before commits had times, or anything was
-					return nil, unknown(at, time.UnixMicro(rec.micros))
+					return nil, next, unknown(at, time.UnixMicro(rec.micros))
 				}
-				return s, nil
+				return s, record{version: rec.version, micros: rec.micros}, nil
 			}
 			cmd, bad := meta.ReadCommand(slices.Clone(rec.command)) // which the state keeps
 			if bad != nil {
 				break
 			}
 			changes, _ := cmd.Changes()
-			next, _, bad := catalog.CommitAt(s, rec.version, rec.micros, changes)
+			after, _, bad := catalog.CommitAt(s, rec.version, rec.micros, changes)
 			if bad != nil {
 				break
 			}
-			s = next
+			s = after
 		}
 		_ = r.Close()
 	}
 	// A later commit would have ended the loop, and there is one: the time is before the newest state's.
-	return nil, unknown(at, time.Time{}).WithDetail("The history has a gap there: the node did not apply the commits of this time one by one.")
+	return nil, next, unknown(at, time.Time{}).WithDetail("The history has a gap there: the node did not apply the commits of this time one by one.")
 }

@@ -20,6 +20,7 @@ const maxStates = 8
 // entry is a state, and what is seen of it.
 type entry struct {
 	state   *catalog.State
+	next    record // the commit after it, without its command; version 0: not known
 	bytes   int64
 	charged bool
 	sight   catalog.Sight
@@ -71,7 +72,7 @@ func (c *cache) release(n int64) {
 }
 
 // keep keeps a state that was made from an entry's, and returns its entry.
-func (c *cache) keep(e *entry, s *catalog.State) (*entry, error) {
+func (c *cache) keep(e *entry, s *catalog.State, next record) (*entry, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, x := range c.entries {
@@ -79,10 +80,11 @@ func (c *cache) keep(e *entry, s *catalog.State) (*entry, error) {
 			if e.charged && x != e && !c.has(e) {
 				c.release(e.bytes)
 			}
+			x.next = next
 			return x, nil
 		}
 	}
-	n := &entry{state: s, bytes: e.bytes, charged: e.charged && !c.has(e)}
+	n := &entry{state: s, next: next, bytes: e.bytes, charged: e.charged && !c.has(e)}
 	if !n.charged {
 		if c.acct != nil && !c.acct.Try(n.bytes) {
 			return n, nil // nobody gives way for it

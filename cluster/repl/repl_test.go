@@ -339,8 +339,8 @@ func TestNodesComeAndGo(t *testing.T) {
 		t.Fatal(err)
 	}
 	n[1].mustRead(600)
-	// Files of dropped objects are removed.
-	n[0].propose(&catalog.DropRelation{OID: table}, &catalog.DropModel{OID: 21000})
+	// Files of dropped objects are removed, where no past is kept.
+	n[0].propose(&catalog.PutSetting{Name: catalog.SettingRetention, Value: "0"}, &catalog.DropRelation{OID: table}, &catalog.DropModel{OID: 21000})
 	eventually(t, "files removed", func() bool {
 		a, _ := n[0].store.Usage()
 		b, _ := n[1].store.Usage()
