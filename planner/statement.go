@@ -8,6 +8,7 @@ import (
 	"github.com/tributarydb/tributary/planner/bind"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/sql/catalog"
 )
 
 // Bound is a statement that was bound: a query, or one that writes. It may be
@@ -16,12 +17,16 @@ type Bound struct {
 	Query *plan.Query // nil for one that writes
 	DML   *plan.DML
 
+	// State is that in which the statement runs where it reads tables as they were; nil: the one in which it was bound.
+	State *catalog.State
+	dated bool // see bind.Session
+
 	generic atomic.Pointer[Planned] // empty: there is none
 }
 
 // Bind binds a statement that returns rows or writes.
 func Bind(s *bind.Session, n ast.Stmt) (*Bound, error) {
-	b := &Bound{}
+	b, was := &Bound{}, s.State
 	var err error
 	if _, ok := n.(*ast.SelectStmt); ok {
 		b.Query, err = bind.Query(s, n)
@@ -31,7 +36,18 @@ func Bind(s *bind.Session, n ast.Stmt) (*Bound, error) {
 	if err != nil {
 		return nil, err
 	}
+	if b.dated = s.Dated; s.State != was {
+		b.State = s.State
+	}
 	return b, nil
+}
+
+// In returns the state in which a statement that was bound in st runs.
+func (b *Bound) In(st *catalog.State) *catalog.State {
+	if b.State != nil {
+		return b.State
+	}
+	return st
 }
 
 // Once is a bound query that is run once: a generic plan is not looked for.
@@ -53,6 +69,9 @@ func (b *Bound) uses() []plan.TableUse {
 // the catalog's definitions alone: files and the state of nodes may be others by
 // the next time.
 func (b *Bound) Lasting() bool {
+	if b.dated {
+		return false
+	}
 	ok := true
 	var walk func(n plan.Node)
 	walk = func(n plan.Node) {

@@ -28,6 +28,8 @@ type Members interface {
 	Alive(node uint64) bool
 	// Load is what a node holds and does, as far as is known here.
 	Load(node uint64) NodeLoad
+	// Versions asks all members for the versions of their programs; 0 for one that does not answer.
+	Versions(ctx context.Context) map[uint64]uint32
 	// Remove takes a member out of the cluster, for good.
 	Remove(ctx context.Context, node uint64) error
 }

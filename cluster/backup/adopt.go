@@ -22,6 +22,8 @@ type Adoption struct {
 	NewOID   func() (types.OID, error)
 	// SameFiles leaves the files as they are: for a state beside the one that has them, as Only makes it.
 	SameFiles bool
+	// Keep leaves objects the OIDs that they had, where nothing has them now; Old is then the past of Now.
+	Keep bool
 
 	// Changes make the object, as the caller commits them. Files are those of their segments, whose Nodes are to be
 	// set; From are the backup's own descriptions of these.
@@ -46,6 +48,10 @@ func NewAdoption(a Adoption) *Adoption {
 func (a *Adoption) oid(old types.OID) types.OID {
 	if a.err != nil {
 		return 0
+	}
+	if a.Keep && a.Now.RelationByOID(old) == nil && a.Now.EnumByOID(old) == nil {
+		a.oids[old] = old
+		return old
 	}
 	var now types.OID
 	now, a.err = a.NewOID()
@@ -102,7 +108,11 @@ func (a *Adoption) Table(old *catalog.Relation) error {
 		return pgerr.New(pgerr.WrongObjectType, "%q is not a table", old.Name)
 	}
 	if a.Now.Relation(a.Schema.OID, a.Name) != nil {
-		return pgerr.New(pgerr.DuplicateTable, "relation %q already exists", a.Name).WithHint("Give another name: RESTORE TABLE … AS name FROM ….")
+		hint := "Give another name: RESTORE TABLE … AS name FROM …."
+		if a.Keep {
+			hint = "Give another name: UNDROP TABLE … RENAME TO name."
+		}
+		return pgerr.New(pgerr.DuplicateTable, "relation %q already exists", a.Name).WithHint("%s", hint)
 	}
 	a.names[a.Name] = true
 	rel := old.Clone()
@@ -390,7 +400,7 @@ func Only(s *catalog.State, rel *catalog.Relation, model *catalog.Model) (*catal
 	if err != nil {
 		return nil, nil, err
 	}
-	now, _, err = now.Commit(s.Version(), append([]catalog.Change{&catalog.SetCluster{ID: s.Cluster()}}, a.Changes...))
+	now, _, err = now.Commit(s.Version(), append([]catalog.Change{&catalog.SetCluster{ID: s.Cluster()}, &catalog.FinalizeVersion{Version: s.Finalized()}}, a.Changes...))
 	return now, a.Warnings, err
 }
 

@@ -143,6 +143,8 @@ func (e *Engine) shared(d *settings.Def) string {
 		return strconv.FormatInt(e.cfg.Limits().Memory>>10, 10)
 	case catalog.SettingThreads:
 		return strconv.Itoa(e.cfg.Limits().Threads)
+	case "tributary.cluster_version":
+		return strconv.FormatUint(uint64(e.cfg.Meta.Current().Finalized()), 10)
 	}
 	if v, ok := e.cfg.Meta.Current().Setting(d.Name); ok {
 		return v

@@ -13,7 +13,6 @@ import (
 	"github.com/tributarydb/tributary/cluster/session"
 	"github.com/tributarydb/tributary/cluster/write"
 	"github.com/tributarydb/tributary/planner"
-	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/parse"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
@@ -128,9 +127,9 @@ func (c *dispatcher) explain(ctx context.Context, st *parse.Statement, n *ast.Ex
 			return nil, err
 		}
 		if bound.DML != nil {
-			text, err = c.explainDML(x, bound.DML, o)
+			text, err = c.explainDML(x, bound, o)
 		} else {
-			text, err = c.explainQuery(x, bound.Query, o)
+			text, err = c.explainQuery(x, bound, o)
 		}
 		if err != nil {
 			return nil, err
@@ -150,12 +149,13 @@ func (c *dispatcher) explain(ctx context.Context, st *parse.Statement, n *ast.Ex
 	}}, nil
 }
 
-func (c *dispatcher) explainQuery(x *session.Execution, q *plan.Query, o query.Explain) (string, error) {
+func (c *dispatcher) explainQuery(x *session.Execution, b *planner.Bound, o query.Explain) (string, error) {
 	view, err := x.View()
 	if err != nil {
 		return "", err
 	}
-	r := x.Open(view)
+	q := b.Query
+	r := x.Open(b.In(view))
 	defer r.Close()
 	if r.Analyze = o.Analyze; o.Analyze {
 		rows, _, err := r.Select(q)
@@ -187,7 +187,8 @@ func (c *dispatcher) explainQuery(x *session.Execution, q *plan.Query, o query.E
 	return r.Show(o, nil), nil
 }
 
-func (c *dispatcher) explainDML(x *session.Execution, d *plan.DML, o query.Explain) (string, error) {
+func (c *dispatcher) explainDML(x *session.Execution, b *planner.Bound, o query.Explain) (string, error) {
+	d := b.DML
 	if o.Analyze {
 		if err := x.Txn.Writable(write.Verb(d.Kind)); err != nil {
 			return "", err
@@ -197,7 +198,7 @@ func (c *dispatcher) explainDML(x *session.Execution, d *plan.DML, o query.Expla
 	if err != nil {
 		return "", err
 	}
-	r := x.Open(view)
+	r := x.Open(b.In(view))
 	defer r.Close()
 	if r.Analyze = o.Analyze; o.Analyze {
 		w, err := r.Modify(d)

@@ -43,12 +43,25 @@ func (c *dispatcher) extension(ctx context.Context, st *parse.Statement, params 
 			}
 			return "ALTER NODE", c.cluster.AlterNode(x.Ctx, view, x.Caller.Role, n, c.s.Notice)
 		}), nil
+	case *parse.FinalizeUpgrade:
+		return session.Simple(func(ctx context.Context, x *session.Execution) (string, error) {
+			if err := c.s.Alone("ALTER SYSTEM"); err != nil {
+				return "", err
+			}
+			view, err := x.View()
+			if err != nil {
+				return "", err
+			}
+			return "ALTER SYSTEM", c.cluster.FinalizeUpgrade(x.Ctx, view, x.Caller.Role, c.s.Notice)
+		}), nil
 	case *parse.AlterTableRepartition, *parse.DropModel, *parse.AlterModel:
 		return c.ddl(st), nil
 	case *parse.Backup:
 		return backups{c}.backup(n)
 	case *parse.Restore:
 		return backups{c}.restore(n)
+	case *parse.Undrop:
+		return undrop(c, n), nil
 	case *parse.ShowBackups:
 		return backups{c}.show(n)
 	case *parse.NoEffect:

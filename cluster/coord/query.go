@@ -52,7 +52,7 @@ func (c *dispatcher) query(ctx context.Context, stmt *parse.Statement, params []
 				return nil, err
 			}
 		}
-		r := x.Open(view.st)
+		r := x.Open(view.b.In(view.st))
 		var rows op.BatchReader
 		var cols []plan.Column
 		// A single statement outside a transaction block reads one state and commits nothing,
@@ -98,7 +98,7 @@ func (c *dispatcher) dml(ctx context.Context, stmt *parse.Statement, params []ty
 		if err := sameColumns(cols, b.DML.ReturningColumns()); err != nil {
 			return nil, err
 		}
-		r := x.Open(st)
+		r := x.Open(b.In(st))
 		defer r.Close()
 		w, err := r.ModifyBound(b)
 		if err != nil {

@@ -263,8 +263,12 @@ func fileError(err error, name, verb string) error {
 }
 
 func copyTo(x *write.Statement, st *catalog.State, n *ast.CopyStmt, opts copyfmt.Options) (*Stream, string, error) {
-	r := x.Open(st)
-	rows, cols, err := open(r, x, st, n)
+	b, err := bindSource(x, st, n)
+	if err != nil {
+		return nil, "", err
+	}
+	r := x.Open(b.In(st))
+	rows, cols, err := open(r, b)
 	if err != nil {
 		r.Close()
 		return nil, "", err
@@ -322,11 +326,7 @@ func copyTo(x *write.Statement, st *catalog.State, n *ast.CopyStmt, opts copyfmt
 }
 
 // open starts the table scan or query of a COPY TO.
-func open(r *write.Executor, x *write.Statement, st *catalog.State, n *ast.CopyStmt) (op.BatchReader, []plan.Column, error) {
-	b, err := bindSource(x, st, n)
-	if err != nil {
-		return nil, nil, err
-	}
+func open(r *write.Executor, b *planner.Bound) (op.BatchReader, []plan.Column, error) {
 	if b.DML == nil {
 		return r.Select(b.Query)
 	}

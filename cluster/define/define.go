@@ -61,7 +61,9 @@ func on(h query.Host, name string) bool {
 // Run carries out a statement that planner/ddl knows, over a view.
 func (s *Session) Run(x *write.Statement, st *catalog.State) (tag string, err error) {
 	x.Enter(st)
-	res, err := ddl.Plan(s.env(x, st, x.Text, nil), x.Text)
+	env := s.env(x, st, x.Text, nil)
+	env.Bind.Past = nil // what is defined is to last
+	res, err := ddl.Plan(env, x.Text)
 	if err != nil {
 		return "", err
 	}
@@ -148,11 +150,16 @@ type TableAs struct {
 // TableAs carries a statement out over a view; text is what the query is part of.
 func (s *Session) TableAs(x *write.Statement, st *catalog.State, text *parse.Statement, n *TableAs) (tag string, err error) {
 	env := s.env(x, st, text, x.Caller.ParamTypes)
+	if n.Materialized {
+		env.Bind.Past = nil // it is to be refreshed
+	}
 	bound, err := bind.Query(env.Bind, n.Query)
 	if err != nil {
 		return "", err
 	}
-	if err := plan.Authorize(st, x.Caller.Role, bound.Tables); err != nil {
+	over := env.Bind.State
+	env.Bind.State = st
+	if err := plan.Authorize(over, x.Caller.Role, bound.Tables); err != nil {
 		return "", err // also where the relation is there already, or WITH NO DATA
 	}
 	tag, query := "CREATE TABLE AS", ""
@@ -175,7 +182,7 @@ func (s *Session) TableAs(x *write.Statement, st *catalog.State, text *parse.Sta
 	var segs []*catalog.Segment
 	if !n.Into.SkipData {
 		var count int64
-		r := x.Open(st)
+		r := x.Open(over)
 		segs, count, err = r.Into(rel, bound, 0)
 		r.Close()
 		if err != nil {

@@ -2,11 +2,13 @@ package meta
 
 import (
 	"slices"
+	"time"
 
 	"github.com/tributarydb/tributary/cluster/advisory"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/codec"
 	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/version"
 )
 
 // The command types. A number is never reused (1 was a commit with a random id); a
@@ -32,6 +34,8 @@ type commit struct {
 	ID      CommitID
 	Changes []catalog.Change
 	Locks   []advisory.Op // applied after the changes, with them or not at all
+	// Micros is the time of the gateway's clock, in Unix µs; 0 for a commit from before it was kept.
+	Micros int64
 }
 
 // Command is a commit as it is in the log. Where its own node applies it, the changes
@@ -41,14 +45,23 @@ type Command struct {
 	made  *commit // the decoded form of Bytes; nil: they must be decoded
 }
 
-// NewCommand makes the command that applies changes, and operations on advisory locks.
+// NewCommand makes the command that applies changes, and operations on advisory locks, at a time.
 // They must not be modified any more.
-func NewCommand(id CommitID, changes []catalog.Change, locks ...advisory.Op) Command {
-	c := Command{Bytes: EncodeCommit(id, changes, locks...)}
+func NewCommand(id CommitID, at time.Time, changes []catalog.Change, locks ...advisory.Op) Command {
+	made := commit{ID: id, Changes: changes, Locks: locks, Micros: at.UnixMicro()}
+	c := Command{Bytes: made.encode()}
 	if !slices.ContainsFunc(changes, func(x catalog.Change) bool { return !unchangedByCodec(x) }) {
-		c.made = &commit{ID: id, Changes: changes, Locks: locks}
+		c.made = &made
 	}
 	return c
+}
+
+// Changes are the changes of the command, at which time: those of a record of the past.
+func (c Command) Changes() (changes []catalog.Change, micros int64) {
+	if c.made == nil {
+		return nil, 0
+	}
+	return c.made.Changes, c.made.Micros
 }
 
 // ReadCommand returns the command of another node, or why this node could not apply it: it
@@ -65,6 +78,13 @@ func ReadCommand(b []byte) (Command, error) {
 		}
 		if slices.Contains(c.Changes, nil) {
 			return Command{}, pgerr.New(pgerr.ProtocolViolation, "a commit with an empty change")
+		}
+		for _, x := range c.Changes {
+			if f, ok := x.(*catalog.FinalizeVersion); ok {
+				if err := version.Readable(f.Version, "the cluster"); err != nil {
+					return Command{}, err
+				}
+			}
 		}
 		return Command{Bytes: b, made: &c}, nil
 	case b[0]&cmdSkipable != 0:
@@ -90,8 +110,12 @@ func unchangedByCodec(x catalog.Change) bool {
 // EncodeCommit makes the bytes of a command that applies changes; with no changes it
 // has no effect beyond that of its id.
 func EncodeCommit(id CommitID, changes []catalog.Change, locks ...advisory.Op) []byte {
-	room := 64 + 64*len(locks)
-	for _, c := range changes {
+	return commit{ID: id, Changes: changes, Locks: locks}.encode()
+}
+
+func (c commit) encode() []byte {
+	room := 64 + 64*len(c.Locks)
+	for _, c := range c.Changes {
 		room += 64
 		if a, ok := c.(*catalog.AppendSegments); ok {
 			for _, g := range a.Segments {
@@ -99,7 +123,7 @@ func EncodeCommit(id CommitID, changes []catalog.Change, locks ...advisory.Op) [
 			}
 		}
 	}
-	return codec.Append(append(make([]byte, 0, room), cmdCommit), commit{ID: id, Changes: changes, Locks: locks})
+	return codec.Append(append(make([]byte, 0, room), cmdCommit), c)
 }
 
 // Response is the outcome of a commit.

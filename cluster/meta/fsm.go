@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/hashicorp/raft"
 
@@ -24,6 +25,7 @@ type FSM struct {
 	applied atomic.Uint64 // index of the last command
 
 	applying sync.Mutex // held while entries are applied
+	recorder Recorder   // nil for none
 	sessions sessions
 
 	lockTable sync.RWMutex // for locks
@@ -46,6 +48,17 @@ func New(log *slog.Logger) *FSM {
 	f.defined = first.Definitions()
 	return f
 }
+
+// Recorder is told of each new state before anybody sees it, in order. Its methods must not wait.
+type Recorder interface {
+	// Applied is called for each commit that changed the state; command is the commit's.
+	Applied(before, after *catalog.State, command []byte)
+	// Began is called with a state that does not follow from the last one by a commit.
+	Began(with *catalog.State)
+}
+
+// Record has r told of states from now on. It is called before raft starts.
+func (f *FSM) Record(r Recorder) { f.recorder = r }
 
 // Current returns the newest state. It never blocks.
 func (f *FSM) Current() *catalog.State { return f.current.Load() }
@@ -212,7 +225,7 @@ func (f *FSM) applyBatch(logs []*raft.Log, cmds []Command) []any {
 // apply applies an entry; made is its commit, nil where that must be decoded.
 func (f *FSM) apply(l *raft.Log, made *commit) (Response, error) {
 	if made != nil {
-		return f.commit(l.Index, made), nil
+		return f.commit(l, made), nil
 	}
 	if len(l.Data) == 0 {
 		return Response{Index: l.Index, Err: pgerr.Internal("meta: an empty command")}, nil
@@ -224,10 +237,11 @@ func (f *FSM) apply(l *raft.Log, made *commit) (Response, error) {
 	case c.made == nil:
 		return Response{Index: l.Index}, nil
 	}
-	return f.commit(l.Index, c.made), nil
+	return f.commit(l, c.made), nil
 }
 
-func (f *FSM) commit(index uint64, c *commit) Response {
+func (f *FSM) commit(l *raft.Log, c *commit) Response {
+	index := l.Index
 	before := f.sessions.epoch(c.ID.Gateway)
 	s, r, known := f.sessions.admit(index, c.ID)
 	if s.epoch != before { // its sessions ended with it
@@ -241,9 +255,13 @@ func (f *FSM) commit(index uint64, c *commit) Response {
 	if len(c.Locks) > 0 {
 		err = f.locks.Check(c.Locks)
 	}
-	if err == nil && len(c.Changes) > 0 {
+	// A commit without changes may have the state forget what was kept for the past.
+	if now := f.current.Load(); err == nil && (len(c.Changes) > 0 || now.GraveDue(time.UnixMicro(c.Micros))) {
 		var next *catalog.State
-		if next, d.Outcome, err = f.current.Load().Commit(index, c.Changes); err == nil {
+		if next, d.Outcome, err = catalog.CommitAt(now, index, c.Micros, c.Changes); err == nil {
+			if f.recorder != nil {
+				f.recorder.Applied(now, next, l.Data)
+			}
 			f.current.Store(next)
 			for _, gone := range f.sessions.removed(c.Changes) {
 				f.changeLocks(func(t *advisory.Table) { t.EndLife(gone) })
@@ -356,6 +374,9 @@ func (f *FSM) Restore(r io.ReadCloser) (err error) {
 	defer f.applying.Unlock()
 	f.sessions = sessionsOf(im.Sessions)
 	f.changeLocks(func(t *advisory.Table) { *t = *im.Locks.Table() })
+	if f.recorder != nil {
+		f.recorder.Began(state)
+	}
 	f.current.Store(state)
 	f.notify(im.Applied)
 	return nil

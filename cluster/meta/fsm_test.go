@@ -17,6 +17,7 @@ import (
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
+	"github.com/tributarydb/tributary/sql/version"
 )
 
 var quiet = slog.New(slog.DiscardHandler)
@@ -207,6 +208,7 @@ func TestStops(t *testing.T) {
 	}
 	for name, bad := range map[string][]byte{
 		"unknown":   {0x10},
+		"newer":     meta.EncodeCommit(meta.CommitID{Gateway: 7, Epoch: 1, Seq: 'n', Mark: 1}, []catalog.Change{&catalog.FinalizeVersion{Version: version.Binary + 1}}),
 		"cut short": set("b")[:len(set("b"))-3],
 		"panic":     meta.EncodeCommit(meta.CommitID{Gateway: 7, Epoch: 1, Seq: 'p', Mark: 1}, []catalog.Change{&catalog.PutRelation{}}),
 	} {
@@ -326,7 +328,7 @@ func TestApplyMade(t *testing.T) {
 	apply := func(id meta.CommitID, changes ...catalog.Change) meta.Response {
 		t.Helper()
 		index++
-		cmd := meta.NewCommand(id, changes)
+		cmd := meta.NewCommand(id, time.Now(), changes)
 		a := made.ApplyAfter(index-1, []*raft.Log{{Index: index, Type: raft.LogCommand, Data: cmd.Bytes}}, []meta.Command{cmd})
 		b := read.ApplyBatch([]*raft.Log{{Index: index, Type: raft.LogCommand, Data: bytes.Clone(cmd.Bytes)}})
 		if !reflect.DeepEqual(a, b) {

@@ -2,7 +2,9 @@ package node
 
 import (
 	"context"
+	"time"
 
+	"github.com/tributarydb/tributary/cluster/past"
 	"github.com/tributarydb/tributary/cluster/raftnode"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -10,7 +12,35 @@ import (
 )
 
 // raftMeta implements coord.Meta over raftnode.
-type raftMeta struct{ *raftnode.Node }
+type raftMeta struct {
+	*raftnode.Node
+	past *past.History
+}
+
+// Past implements txn.Historian.
+func (m raftMeta) Past(ctx context.Context, at time.Time, hold func(version uint64)) (*catalog.State, error) {
+	now := m.Current()
+	if !at.Before(now.Time()) {
+		hold(now.Version())
+		return now, nil
+	}
+	s, err := m.past.At(ctx, at)
+	if err != nil {
+		return nil, err
+	}
+	hold(s.Version()) // from now on no file goes that the newest state has
+	return m.past.Seen(ctx, m.Current(), at)
+}
+
+// Was implements coord.Historian.
+func (m raftMeta) Was(ctx context.Context, at time.Time, version uint64, hold func(version uint64)) (*catalog.State, error) {
+	s, err := m.past.Was(ctx, m.Current(), at, version)
+	if err != nil {
+		return nil, err
+	}
+	hold(s.Version())
+	return m.past.Was(ctx, m.Current(), at, version)
+}
 
 // Barrier implements coord.Meta.
 func (m raftMeta) Barrier(ctx context.Context) error { return m.ReadIndex(ctx) }

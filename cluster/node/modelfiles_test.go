@@ -92,7 +92,8 @@ func TestModelsAreFiles(t *testing.T) {
 		}
 	}
 
-	// The files of dropped versions and of a model that is rolled back are removed.
+	// The files of dropped versions and of a model that is rolled back are removed, where no past is kept.
+	c.must("alter system set tributary.retention = '0'")
 	third := nodes[0].modelFile("m", 3)
 	c.must("drop model m version 1, 3")
 	gone := func(ref *catalog.Segment) func() bool {

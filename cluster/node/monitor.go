@@ -10,6 +10,7 @@ import (
 	"github.com/tributarydb/tributary/cluster/observe"
 	"github.com/tributarydb/tributary/exec/store"
 	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/version"
 )
 
 // watchEvery is how often a node looks at itself and the others for events.
@@ -245,6 +246,10 @@ func (n *Node) clusterWarnings(st *catalog.State, warn func(severity, kind, node
 		}
 		warn("error", "node", m.Name, fmt.Sprintf("the node has not answered for %s", time.Since(since).Round(time.Second)),
 			"Start it, or if it is lost: ALTER NODE "+m.Name+" DECOMMISSION FORCE.")
+	}
+	if n.upgrade.ready() {
+		warn("warning", "upgrade", n.o.Name, fmt.Sprintf("all nodes run version %d, and the cluster is at version %d", version.Binary, st.Finalized()),
+			"When nobody wants to go back, ALTER SYSTEM FINALIZE UPGRADE.")
 	}
 	if n.raft.Leader() == 0 {
 		warn("error", "leader", n.o.Name, "the cluster has no leader: nothing can be written", "A majority of the voting nodes must be up.")

@@ -18,6 +18,7 @@ import (
 	"github.com/tributarydb/tributary/cluster/advisory"
 	"github.com/tributarydb/tributary/cluster/coord"
 	"github.com/tributarydb/tributary/cluster/observe"
+	"github.com/tributarydb/tributary/cluster/past"
 	"github.com/tributarydb/tributary/cluster/raftnode"
 	"github.com/tributarydb/tributary/cluster/repl"
 	"github.com/tributarydb/tributary/cluster/rpc"
@@ -104,16 +105,20 @@ type Node struct {
 	locks   *advisory.Locks
 	observe *observe.Node
 	monitor *monitor
+	upgrade *upgrade
 	traffic rpc.Traffic
 	started time.Time
 
 	unwatch func() // stops watching the heap
 	unguard func() // stops watching the disk
 	unheed  func() // stops watching the limits in the catalog
-	watched sync.WaitGroup
-	engine  *coord.Engine
-	trainer *trainer.Trainer
-	up      atomic.Bool // Start is done: heartbeats may use all other fields
+	past    *past.History
+	// closePast ends the history, once nothing is applied any more.
+	closePast func()
+	watched   sync.WaitGroup
+	engine    *coord.Engine
+	trainer   *trainer.Trainer
+	up        atomic.Bool // Start is done: heartbeats may use all other fields
 }
 
 // Start opens the data directory and starts the node's services. It returns when the
@@ -190,9 +195,12 @@ func Start(ctx context.Context, o Options) (_ *Node, err error) {
 		addr = ln.Addr().String()
 	}
 	n.self = catalog.Node{ID: n.dir.ID, Name: n.o.Name, Addr: addr, PG: o.PG, HTTP: o.HTTP, Cores: runtime.NumCPU(), Threads: o.Threads, Memory: o.Memory, Zone: o.Zone}
+	if n.past, n.closePast, err = openPast(o.Data, n.pool, o.Log, func() bool { return n.lowOnDisk(n.dir.ID) }); err != nil {
+		return nil, err
+	}
 	n.locks = advisory.New(locks{n}, advisory.Lease*cmp.Or(o.DeadAfter, 3*time.Second))
 	n.raft, err = raftnode.Start(raftnode.Options{Dir: n.dir, Self: n.self, Join: o.Join, Server: n.server, Dialer: &dialer, Log: o.Log,
-		Heartbeat: o.Heartbeat, DeadAfter: o.DeadAfter, Snapshot: o.Pace.Snapshot, Without: o.Pace.Without, OldestRead: n.oldestRead, Report: n.report, BeforeSecond: n.locks.Share, OnLead: []func(context.Context){n.repl.Lead}})
+		Heartbeat: o.Heartbeat, DeadAfter: o.DeadAfter, Snapshot: o.Pace.Snapshot, Without: o.Pace.Without, OldestRead: n.oldestRead, Report: n.report, BeforeSecond: n.locks.Share, Recorder: n.past, OnLead: []func(context.Context){n.repl.Lead, func(ctx context.Context) { expirePast(ctx, n.raft, o.Log, n.lowOnDisk) }}})
 	if err != nil {
 		return nil, err
 	}
@@ -207,12 +215,15 @@ func Start(ctx context.Context, o Options) (_ *Node, err error) {
 		return nil, err
 	}
 	n.engine = coord.New(coord.Config{
-		Meta: raftMeta{n.raft}, Locks: n.locks, Pool: n.pool, Files: &files{store: n.store, threads: n.threads, replicate: n.repl.Push, discard: n.repl.Discard, prove: n.repl.Prove}, Models: n.models, Temp: n.o.Temp, Data: n.o.Data, Reload: n.o.Reload,
+		Meta: raftMeta{n.raft, n.past}, Locks: n.locks, Pool: n.pool, Files: &files{store: n.store, threads: n.threads, replicate: n.repl.Push, discard: n.repl.Discard, prove: n.repl.Prove}, Models: n.models, Temp: n.o.Temp, Data: n.o.Data, Reload: n.o.Reload,
 		Virtual: v, Sources: v.sources, Password: o.Password, Log: o.Log, Audit: o.Audit, Node: n.self, Limits: func() coord.Limits { return *n.limits.Load() },
 		Runner: runner{n.worker.Gateway(n.schedulable)}, Elsewhere: n.signal, Forget: n.forget, Observe: n.observe, Trainer: trainings{n}, Blobs: blobs{n}, Backups: n.repl, Members: members{n.raft, n},
 	})
 	n.monitor = newMonitor(n)
 	n.watched.Go(func() { n.monitor.run(unwatch) })
+	n.upgrade = &upgrade{n.raft, func(id uint64) uint32 { return n.reportOf(id).Binary }, n.dir, n.o.Log}
+	n.watched.Go(func() { n.upgrade.record(unwatch) })
+	n.watched.Go(func() { n.upgrade.finalize(unwatch) })
 	n.up.Store(true)
 	n.Event("start", "info", n.o.Name, "the node has started")
 	heed, stopHeed := context.WithCancel(context.Background())
@@ -292,6 +303,9 @@ func (n *Node) Close() error {
 	}
 	if n.raft != nil {
 		errs = append(errs, n.raft.Close())
+	}
+	if n.closePast != nil {
+		n.closePast()
 	}
 	if n.store != nil {
 		errs = append(errs, n.store.Close())

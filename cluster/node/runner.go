@@ -9,6 +9,7 @@ import (
 	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/types"
+	"github.com/tributarydb/tributary/sql/version"
 )
 
 // runner implements query.Runner over the node's gateway.
@@ -24,11 +25,14 @@ func (r runner) Admission(role types.OID, pool *mem.Pool) query.Admission {
 	return r.Gateway.Admission(role, pool)
 }
 
-// schedulable returns the nodes that accept work: those that are alive and not draining.
+// schedulable returns the nodes that accept work: those that are alive and not draining. During an upgrade
+// they are those of this program's version: plans, and what trainings send each other, may be of any form
+// then that both ends know.
 func (n *Node) schedulable() []worker.Member {
 	var out []worker.Member
-	for _, m := range n.raft.Current().Nodes() {
-		if alive, _ := n.raft.Liveness(m.ID); alive && !m.Draining {
+	st := n.raft.Current()
+	for _, m := range st.Nodes() {
+		if alive, _ := n.raft.Liveness(m.ID); alive && !m.Draining && (st.Finalized() >= version.Binary || n.reportOf(m.ID).Binary == version.Binary) {
 			out = append(out, worker.Member{ID: m.ID, Name: m.Name, Threads: m.Threads})
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/tributarydb/tributary/cluster/training"
 	"github.com/tributarydb/tributary/ml/train"
 	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/version"
 )
 
 // trainings implements training.Trainer over the node's trainer.
@@ -73,6 +74,16 @@ func (m members) Load(id uint64) admin.NodeLoad {
 		l.Tasks = len(m.n.tasksOf(id))
 	}
 	return l
+}
+
+// Versions implements admin.Members.
+func (m members) Versions(ctx context.Context) map[uint64]uint32 {
+	out := map[uint64]uint32{m.n.dir.ID: version.Binary}
+	ids, answers := askAll(ctx, m.n, m.r.Peers().Version)
+	for i, id := range ids {
+		out[id] = answers[i].reply
+	}
+	return out
 }
 
 // Remove implements admin.Members.

@@ -29,6 +29,7 @@ import (
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
+	"github.com/tributarydb/tributary/sql/version"
 )
 
 // virtuals are the relations computed at the gateway: query.Virtuals and
@@ -132,6 +133,7 @@ type nodeReport struct {
 	Version                   string
 	Started                   time.Time
 	DiskUsed                  int64 // of the same file system
+	Binary                    uint32
 }
 
 // maxTasks is how many tasks a node reports; heartbeats are to stay small.
@@ -178,7 +180,7 @@ func (n *Node) ownReport() nodeReport {
 	if err != nil || free < 0 {
 		total = free
 	}
-	return nodeReport{Version: n.o.Version, Started: n.started, DiskUsed: max(total-free, 0), Limit: n.limits.Load().Memory, Used: n.pool.Used(), Idle: n.pool.Idle(), Spilled: n.pool.Spilled(), RSS: residentBytes(), DiskFree: free,
+	return nodeReport{Version: n.o.Version, Binary: version.Binary, Started: n.started, DiskUsed: max(total-free, 0), Limit: n.limits.Load().Memory, Used: n.pool.Used(), Idle: n.pool.Idle(), Spilled: n.pool.Spilled(), RSS: residentBytes(), DiskFree: free,
 		Damage: n.store.Damage(), Scrub: n.repl.ScrubState(), Queue: n.pool.Admissions(), Models: n.models.cached()}
 }
 
@@ -186,6 +188,7 @@ func (n *Node) ownReport() nodeReport {
 func (n *Node) reportOf(id uint64) (r nodeReport) {
 	if b := n.raft.Report(id); b != nil {
 		r, _ = rpc.Decode[nodeReport](b)
+		r.Binary = max(r.Binary, 1) // programs of version 1 do not say it
 	}
 	return r
 }
@@ -262,7 +265,7 @@ func (h *viewHost) Nodes() []sysview.NodeRow {
 		r.Damaged, r.Repaired = rep.Damage.Found, rep.Damage.Repaired
 		r.Admitted, r.Queued, r.Admissions, r.AdmissionWait = rep.Queue.Holding, rep.Queue.Queued, rep.Queue.Total, rep.Queue.Waited
 		r.Models = rep.Models
-		r.Version, r.Started, r.DiskUsed = rep.Version, rep.Started, rep.DiskUsed
+		r.Version, r.Binary, r.Started, r.DiskUsed = rep.Version, rep.Binary, rep.Started, rep.DiskUsed
 		r.ScrubDone, r.ScrubTotal, r.ScrubCompleted = rep.Scrub.Done, rep.Scrub.Total, rep.Scrub.Completed
 		out = append(out, r)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/tributarydb/tributary/exec/eval"
 	"github.com/tributarydb/tributary/exec/function"
@@ -43,12 +44,13 @@ func (p *Planner) Next() uint64 { return p.last.Add(1) }
 // Binding returns what the binder needs for a caller's text. Positions of errors refer to text; it is nil
 // if the SQL was made by the engine and has no positions that a user knows.
 func (p *Planner) Binding(c *Caller, st *catalog.State, text *parse.Statement, poll plan.Poll) *bind.Session {
-	return &bind.Session{
+	s := &bind.Session{
 		Names:   bind.Names{State: st, SearchPath: c.schemaNames(st), TempSchema: c.Temp, Role: c.Role},
 		Dialect: c.Dialect,
 		Fold: func(e expr.Expr) (types.Datum, error) {
-			return eval.Constant(e, &function.Env{Types: c.Values, Host: c.Host})
+			return eval.Constant(e, &function.Env{Types: c.Values, Params: c.Params, Host: c.Host})
 		},
+		HasParams:  c.Params != nil,
 		ParamTypes: c.ParamTypes,
 		Virtual:    p.Virtual,
 		Sources:    sources(p.Sources, st, c),
@@ -56,6 +58,21 @@ func (p *Planner) Binding(c *Caller, st *catalog.State, text *parse.Statement, p
 		Env:        c.Values,
 		Poll:       poll,
 	}
+	if h, ok := c.Host.(Historian); ok {
+		s.Past = func(at time.Time) (*catalog.State, error) {
+			if _, err := NotFuture(at, time.Now()); err != nil {
+				return nil, err
+			}
+			return h.Past(at)
+		}
+	}
+	return s
+}
+
+// Historian is a host whose statements may read the past.
+type Historian interface {
+	// Past returns the state of a time, as it may be read now, and keeps what it needs for the transaction.
+	Past(at time.Time) (*catalog.State, error)
 }
 
 // Poll returns the function by which planning notices that its statement was cancelled, has timed out or was

@@ -10,6 +10,7 @@ import (
 
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/version"
 )
 
 // lag is how many entries a member may be behind to count as caught up.
@@ -180,11 +181,12 @@ func (n *electorate) voters() int {
 	return ask
 }
 
-// recordClusterID records the cluster's id in the catalog: a duty of the leader.
+// recordClusterID records the cluster's id in the catalog, which makes it a new one's, of this program's
+// version: a duty of the leader.
 func (n *electorate) recordClusterID(ctx context.Context) {
 	id := n.o.Dir.Identity().Cluster
 	if n.fsm.Current().Cluster().IsZero() && !id.IsZero() {
-		if _, err := n.Propose(ctx, []catalog.Change{&catalog.SetCluster{ID: id}}); err != nil && ctx.Err() == nil {
+		if _, err := n.Propose(ctx, []catalog.Change{&catalog.SetCluster{ID: id}, &catalog.FinalizeVersion{Version: version.Binary}}); err != nil && ctx.Err() == nil {
 			n.o.Log.Warn("could not write down the cluster's id", "err", err)
 		}
 	}

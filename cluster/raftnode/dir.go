@@ -12,6 +12,7 @@ import (
 	"github.com/tributarydb/tributary/exec/disk"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/version"
 )
 
 // Dir is a node's data directory, locked by this process.
@@ -129,14 +130,27 @@ func (d *Dir) has(part string) (bool, error) {
 func (d *Dir) Identity() rpc.Identity {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return rpc.Identity{Cluster: d.is.Cluster, Node: d.is.Node}
+	return rpc.Identity{Cluster: d.is.Cluster, Node: d.is.Node, Version: version.Binary, Least: max(version.Oldest, d.is.Version)}
 }
 
-// become changes the node's membership, on disk before in memory.
+// become changes the node's membership.
 func (d *Dir) become(s membership, c catalog.ClusterID) error {
+	return d.change(func(i *identity) { i.Standing, i.Cluster = s, c })
+}
+
+// Finalize raises the version that a program must have to open the directory, and to talk to this node.
+func (d *Dir) Finalize(version uint32) error {
+	return d.change(func(i *identity) { i.Version = max(i.Version, version) })
+}
+
+// change changes the identity, on disk before in memory.
+func (d *Dir) change(with func(*identity)) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	next := identity{Node: d.is.Node, Cluster: c, Standing: s}
+	next := d.is
+	if with(&next); next == d.is {
+		return nil
+	}
 	if err := next.write(filepath.Join(d.Path, identityFile)); err != nil {
 		return dirError(err, d.Path)
 	}

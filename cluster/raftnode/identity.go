@@ -13,14 +13,15 @@ import (
 
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/version"
 )
 
 // identityFile holds the identity of a directory's node. It is small, synced, and
 // replaced atomically.
 const identityFile = "identity"
 
-// identityFormat is the version of the directory's format.
-const identityFormat = 1
+// The formats of the file: identityVersioned has the version of the cluster, if that is not 1.
+const identityFormat, identityVersioned = 1, 2
 
 // membership is the state of a node's membership.
 type membership string
@@ -36,12 +37,13 @@ type identity struct {
 	Node     uint64
 	Cluster  catalog.ClusterID
 	Standing membership
+	Version  uint32 // the finalised one of the cluster
 }
 
 func newIdentity() identity {
 	var raw [8]byte
 	rand.Read(raw[:])
-	return identity{Node: binary.LittleEndian.Uint64(raw[:])>>1 | 1, Standing: founding} // fits an int8 column, never 0
+	return identity{Node: binary.LittleEndian.Uint64(raw[:])>>1 | 1, Standing: founding, Version: version.Oldest} // fits an int8 column, never 0
 }
 
 func newClusterID() (c catalog.ClusterID) {
@@ -50,7 +52,11 @@ func newClusterID() (c catalog.ClusterID) {
 }
 
 func (i identity) String() string {
-	return fmt.Sprintf("tributary %d\nnode %x\ncluster %s\nstanding %s\n", identityFormat, i.Node, i.Cluster, i.Standing)
+	format, more := identityFormat, ""
+	if i.Version > 1 {
+		format, more = identityVersioned, fmt.Sprintf("version %d\n", i.Version)
+	}
+	return fmt.Sprintf("tributary %d\nnode %x\ncluster %s\nstanding %s\n%s", format, i.Node, i.Cluster, i.Standing, more)
 }
 
 // readIdentity reads a file that write made; the error of a missing one is
@@ -69,12 +75,20 @@ func readIdentity(path string) (identity, error) {
 		}
 		words[string(name)] = string(value)
 	}
-	if v, err := strconv.Atoi(words["tributary"]); err != nil {
+	i := identity{Standing: membership(words["standing"]), Version: 1}
+	switch format, err := strconv.Atoi(words["tributary"]); {
+	case err != nil:
 		return identity{}, bad
-	} else if v != identityFormat {
-		return identity{}, pgerr.Unsupported("data directory of format %d: this version reads format %d", v, identityFormat)
+	case format > identityVersioned:
+		return identity{}, pgerr.Unsupported("data directory of format %d: this program reads formats up to %d", format, identityVersioned)
+	case format == identityVersioned:
+		if _, err := fmt.Sscanf(words["version"], "%d", &i.Version); err != nil {
+			return identity{}, bad
+		}
 	}
-	i := identity{Standing: membership(words["standing"])}
+	if err := version.Readable(i.Version, fmt.Sprintf("data directory %q", filepath.Dir(path))); err != nil {
+		return identity{}, err
+	}
 	i.Node, err = strconv.ParseUint(words["node"], 16, 64)
 	c, cerr := hex.DecodeString(words["cluster"])
 	known := i.Standing == founding || i.Standing == joining || i.Standing == member || i.Standing == removed

@@ -45,6 +45,7 @@ func Found(path string, log *slog.Logger, fill func(cluster catalog.ClusterID, n
 	if _, err := d.Secret(rpc.NewSecret()); err != nil {
 		return err
 	}
+	d.is.Version = max(d.is.Version, state.Finalized())
 	return d.become(member, cluster)
 }
 

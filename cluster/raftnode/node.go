@@ -60,6 +60,9 @@ func Start(o Options) (*Node, error) {
 		return nil, err
 	}
 	n := &Node{o: o, fsm: meta.New(o.Log), failed: make(chan error, 1), astray: make(chan error, 1)}
+	if o.Recorder != nil {
+		n.fsm.Record(o.Recorder)
+	}
 	n.metrics = newMetrics(func() *raft.Raft { return n.raft }, n.fsm.Applied)
 	n.proposals, n.leases, n.notifier = &proposals{Node: n}, &leases{Node: n, renewed: renewals{at: map[uint64]time.Time{}}}, &notifier{n}
 	n.electorate, n.admission = &electorate{Node: n, kick: make(chan struct{}, 1)}, &admission{Node: n, refused: make(chan struct{})}

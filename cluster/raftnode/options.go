@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/tributarydb/tributary/cluster/meta"
 	"github.com/tributarydb/tributary/cluster/rpc"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -45,6 +46,9 @@ type Options struct {
 
 	// Without turns deviations from raft off.
 	Without Deviation
+
+	// Recorder, if not nil, is told of each state that this node applies.
+	Recorder meta.Recorder
 
 	// OldestRead returns the version of the oldest state that a statement on this node
 	// reads, 0 for none. Report returns bytes (memory, load) that other nodes get by

@@ -67,11 +67,17 @@ func (r *reply) known() bool { return !r.NotLeader && !r.Unsure && r.Unlogged ==
 // Once a log may have the changes, the end of ctx no longer ends the wait at once, but
 // after Options.Patience.
 func (n *Node) Propose(ctx context.Context, changes []catalog.Change) (meta.Response, error) {
+	if err := n.fsm.Allows(changes); err != nil {
+		return meta.Response{}, err
+	}
 	return n.metrics.timed(func() (meta.Response, error) { return n.proposals.proposer.propose(ctx, changes) })
 }
 
 // Lock commits changes together with operations on advisory locks, as Propose does.
 func (n *Node) Lock(ctx context.Context, changes []catalog.Change, ops []advisory.Op) (advisory.Result, error) {
+	if err := n.fsm.Allows(changes); err != nil {
+		return advisory.Result{}, err
+	}
 	r, err := n.metrics.timed(func() (meta.Response, error) { return n.proposals.proposer.propose(ctx, changes, ops...) })
 	return r.Lock, err
 }

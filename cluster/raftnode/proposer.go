@@ -41,7 +41,7 @@ type proposer struct {
 func (p *proposer) propose(ctx context.Context, changes []catalog.Change, locks ...advisory.Op) (meta.Response, error) {
 	for {
 		id := p.box.begin()
-		cmd := meta.NewCommand(id, changes, locks...)
+		cmd := meta.NewCommand(id, time.Now(), changes, locks...)
 		if len(cmd.Bytes) > maxCommand {
 			p.box.withdraw(id)
 			return meta.Response{}, pgerr.New(pgerr.ProgramLimitExceeded, "the transaction's catalog changes are too large (%d bytes)", len(cmd.Bytes))

@@ -165,7 +165,7 @@ func TestSolo(t *testing.T) {
 	f, s, failed := newSolo(t)
 	var seq, alone atomic.Uint64
 	propose := func(name, value string) meta.Answer {
-		cmd := meta.NewCommand(meta.CommitID{Gateway: 5, Epoch: 1, Seq: seq.Add(1), Mark: 1}, []catalog.Change{&catalog.PutSetting{Name: name, Value: value}})
+		cmd := meta.NewCommand(meta.CommitID{Gateway: 5, Epoch: 1, Seq: seq.Add(1), Mark: 1}, time.Now(), []catalog.Change{&catalog.PutSetting{Name: name, Value: value}})
 		a, err, ok := s.propose(cmd)
 		if err != nil {
 			t.Error(err)
@@ -251,7 +251,7 @@ func TestSoloAstray(t *testing.T) {
 	for _, lost := range []bool{false, true} {
 		f, s, failed := newSolo(t)
 		f.mu.Lock() // raft is slow
-		cmd := meta.NewCommand(meta.CommitID{Gateway: 5, Epoch: 1, Seq: 1, Mark: 1}, []catalog.Change{&catalog.PutSetting{Name: "x", Value: "1"}})
+		cmd := meta.NewCommand(meta.CommitID{Gateway: 5, Epoch: 1, Seq: 1, Mark: 1}, time.Now(), []catalog.Change{&catalog.PutSetting{Name: "x", Value: "1"}})
 		a, err, ok := s.propose(cmd)
 		if err != nil || !ok || a.Err != nil {
 			t.Fatal(a, err, ok)

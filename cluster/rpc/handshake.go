@@ -17,6 +17,7 @@ import (
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/codec"
 	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/version"
 )
 
 // Identity is who a node is. A node without a cluster waits for admission to one: it is
@@ -24,6 +25,9 @@ import (
 type Identity struct {
 	Cluster catalog.ClusterID
 	Node    uint64
+	// Version is that of the node's program, Least the lowest of another with which it talks: 0 from
+	// programs of version 1, which do not say them.
+	Version, Least uint32
 }
 
 // Self returns the node's identity, which changes once: with its admission.
@@ -31,10 +35,12 @@ type Self func() Identity
 
 // Fixed returns the Self of a node whose identity never changes.
 func Fixed(cluster catalog.ClusterID, node uint64) Self {
-	return func() Identity { return Identity{cluster, node} }
+	return func() Identity {
+		return Identity{Cluster: cluster, Node: node, Version: version.Binary, Least: version.Oldest}
+	}
 }
 
-// protocol is the version of the handshake and of what follows it.
+// protocol is what programs of version 1 compare. It stays as it is: versions (Identity) say the rest.
 const protocol = 4
 
 // maxHandshake bounds each part of a handshake, in bytes.
@@ -74,6 +80,10 @@ func (me Identity) admits(kind byte, h hello) *pgerr.Error {
 	case h.Protocol != protocol:
 		return pgerr.New(pgerr.ConnectionRejected, "the nodes speak protocols %d and %d", protocol, h.Protocol).
 			WithHint("They run different versions.")
+	case max(h.Self.Version, 1) < me.Least || max(me.Version, 1) < h.Self.Least:
+		return pgerr.New(pgerr.ConnectionRejected, "node %x runs version %d and needs %d or later of others, node %x runs version %d and needs %d or later",
+			me.Node, max(me.Version, 1), max(me.Least, 1), h.Self.Node, max(h.Self.Version, 1), max(h.Self.Least, 1)).
+			WithHint("Versions next to each other form one cluster until it is finalised. Run the newer program on both.")
 	case h.Self.Node == 0:
 		return pgerr.New(pgerr.ConnectionRejected, "a node without an id cannot connect")
 	case h.To != 0 && h.To != me.Node:
@@ -123,40 +133,40 @@ func acceptHandshake(c net.Conn, kind byte, me Identity, key Secret) (*conn, *pg
 }
 
 // dialHandshake performs the dialer's half: it sends who connects to whom, reads the answer,
-// and both prove that they have the secret. A *pgerr.Error is a refusal, by that end or
-// by this one.
-func dialHandshake(c net.Conn, kind byte, me Identity, to uint64, key Secret) error {
+// and both prove that they have the secret. It returns who is there. A *pgerr.Error is a refusal, by
+// that end or by this one.
+func dialHandshake(c net.Conn, kind byte, me Identity, to uint64, key Secret) (is Identity, err error) {
 	h := hello{Protocol: protocol, Self: me, To: to}
 	rand.Read(h.Nonce[:])
 	said := append([]byte{kind}, frame(h)...)
 	if _, err := c.Write(said); err != nil {
-		return err
+		return is, err
 	}
 	raw, w, err := readFrame[welcome](c)
 	if err != nil {
-		return err
+		return is, err
 	}
 	if w.Refusal != nil {
-		return w.Refusal.refusal()
+		return is, w.Refusal.refusal()
 	}
 	if no := w.Self.admits(kind, hello{Protocol: protocol, Self: me, To: to}); no != nil {
-		return no
+		return is, no
 	}
 	said = append(said, raw...)
 	if _, err := c.Write(frame(proof{MAC: key.prove(roleDialer, said)})); err != nil {
-		return err
+		return is, err
 	}
 	_, p, err := readFrame[proof](c)
 	if err != nil {
-		return err
+		return is, err
 	}
 	if p.Refusal != nil {
-		return p.Refusal.refusal()
+		return is, p.Refusal.refusal()
 	}
 	if !key.proves(roleListener, said, p.MAC) {
-		return wrongSecret("the node there")
+		return is, wrongSecret("the node there")
 	}
-	return nil
+	return w.Self, nil
 }
 
 func frame[T any](v T) []byte {

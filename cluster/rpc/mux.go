@@ -235,8 +235,13 @@ func (d *Dialer) DialRaft(ctx context.Context, node uint64, addr string) (net.Co
 }
 
 func (d *Dialer) dial(ctx context.Context, node uint64, addr string, kind byte) (net.Conn, error) {
+	c, _, err := d.identify(ctx, node, addr, kind)
+	return c, err
+}
+
+// identify is dial that also returns who is at the other end.
+func (d *Dialer) identify(ctx context.Context, node uint64, addr string, kind byte) (_ net.Conn, is Identity, err error) {
 	var c net.Conn
-	var err error
 	if d.Net != nil {
 		c, err = d.Net(ctx, addr)
 	} else {
@@ -246,7 +251,7 @@ func (d *Dialer) dial(ctx context.Context, node uint64, addr string, kind byte) 
 		}
 	}
 	if err != nil {
-		return nil, err
+		return nil, is, err
 	}
 	stop := context.AfterFunc(ctx, func() { c.SetDeadline(time.Unix(1, 0)) })
 	defer stop()
@@ -254,34 +259,34 @@ func (d *Dialer) dial(ctx context.Context, node uint64, addr string, kind byte) 
 	key, conf := d.Trust.key()
 	if conf == nil && key.IsZero() {
 		c.Close()
-		return nil, pgerr.New(pgerr.InvalidAuthorizationSpecification, "this node has neither a secret nor certificates to show to others")
+		return nil, is, pgerr.New(pgerr.InvalidAuthorizationSpecification, "this node has neither a secret nor certificates to show to others")
 	}
 	if conf != nil {
 		conf = conf.Clone()
 		host, _, err := net.SplitHostPort(addr)
 		if err != nil {
 			c.Close()
-			return nil, pgerr.New(pgerr.InvalidParameterValue, "invalid address %q", addr)
+			return nil, is, pgerr.New(pgerr.InvalidParameterValue, "invalid address %q", addr)
 		}
 		conf.ServerName = host
 		t := tls.Client(c, conf)
 		if err := t.HandshakeContext(ctx); err != nil {
 			c.Close()
-			return nil, err
+			return nil, is, err
 		}
 		c = t
 	}
-	if err := dialHandshake(c, kind, d.Self(), node, key); err != nil {
+	if is, err = dialHandshake(c, kind, d.Self(), node, key); err != nil {
 		c.Close()
 		var no *pgerr.Error
 		if errors.As(err, &no) {
 			d.nos.log(d.Log, fmt.Sprintf("%x at %s", node, addr), no)
 		}
-		return nil, err
+		return nil, is, err
 	}
 	if !stop() {
 		c.Close()
-		return nil, ctx.Err()
+		return nil, is, ctx.Err()
 	}
-	return c, c.SetDeadline(time.Time{})
+	return c, is, c.SetDeadline(time.Time{})
 }

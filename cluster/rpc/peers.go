@@ -127,6 +127,19 @@ func (p *Peers) client(node uint64, addr string, bulk bool) (*client, error) {
 	return c, nil
 }
 
+// Version asks a node for the version of its program, on a connection for this question alone.
+func (p *Peers) Version(ctx context.Context, node uint64) (uint32, error) {
+	addr, err := p.addr(node)
+	if err != nil {
+		return 0, err
+	}
+	c, is, err := p.dialer.identify(ctx, node, addr, kindPut)
+	if err != nil {
+		return 0, err
+	}
+	return max(is.Version, 1), c.Close()
+}
+
 // Action calls action name of a node and waits for the reply.
 func (p *Peers) Action(ctx context.Context, node uint64, name string, body []byte) ([]byte, error) {
 	addr, err := p.addr(node)

@@ -258,6 +258,12 @@ func TestHandshake(t *testing.T) {
 		{"a guest", rpc.Identity{Cluster: a, Node: 1}, rpc.Identity{Node: 2}, 1, false, true, false},
 		{"at a guest's", rpc.Identity{Node: 1}, rpc.Identity{Cluster: a, Node: 2}, 1, false, true, false},
 		{"two guests", rpc.Identity{Node: 1}, rpc.Identity{Node: 2}, 1, false, true, false},
+		{"versions side by side", rpc.Identity{Cluster: a, Node: 1, Version: 8, Least: 7}, rpc.Identity{Cluster: a, Node: 2, Version: 7, Least: 6}, 1, false, true, true},
+		{"a finalised cluster", rpc.Identity{Cluster: a, Node: 1, Version: 8, Least: 8}, rpc.Identity{Cluster: a, Node: 2, Version: 7, Least: 6}, 1, true, false, false},
+		{"a node of a finalised cluster", rpc.Identity{Cluster: a, Node: 1, Version: 7, Least: 6}, rpc.Identity{Cluster: a, Node: 2, Version: 8, Least: 8}, 1, true, false, false},
+		{"two versions apart", rpc.Identity{Cluster: a, Node: 1, Version: 8, Least: 7}, rpc.Identity{Node: 2, Version: 6, Least: 5}, 1, true, false, false},
+		{"the first version", rpc.Identity{Cluster: a, Node: 1, Version: 2, Least: 1}, rpc.Identity{Cluster: a, Node: 2}, 1, false, true, true},
+		{"the first version, finalised", rpc.Identity{Cluster: a, Node: 1}, rpc.Identity{Cluster: a, Node: 2, Version: 2, Least: 2}, 1, true, false, false},
 	} {
 		ln, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {

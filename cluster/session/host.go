@@ -11,6 +11,7 @@ import (
 
 	"github.com/tributarydb/tributary/cluster/advisory"
 	"github.com/tributarydb/tributary/cluster/query"
+	"github.com/tributarydb/tributary/cluster/txn"
 	"github.com/tributarydb/tributary/cluster/write"
 	"github.com/tributarydb/tributary/exec/deparse"
 	"github.com/tributarydb/tributary/exec/function"
@@ -302,6 +303,15 @@ func (h *host) AdvisoryUnlock(key function.AdvisoryKey, shared bool) (bool, erro
 func (h *host) AdvisoryUnlockAll() error {
 	h.s.locks.Release(context.Background(), advisory.Session)
 	return nil
+}
+
+// Past implements query.Historian. What was committed before the statement is known here since it began.
+func (h *host) Past(at time.Time) (*catalog.State, error) {
+	past, ok := h.s.registry.cfg.Catalog.(txn.Historian)
+	if !ok {
+		return nil, pgerr.Unsupported("reading the past is not supported here")
+	}
+	return past.Past(context.Background(), at, h.s.OpenTxn().Hold)
 }
 
 // ExportSnapshot implements function.SnapshotExporter.

@@ -18,6 +18,7 @@ type parsedSettings struct {
 
 	statement, transaction, idle, idleInBlock time.Duration // limits; 0 for none
 	isolation, readOnly                       string        // of a transaction that begins
+	asOf                                      string
 	logged                                    time.Duration // how long a statement takes that the log has; below 0: none is
 }
 
@@ -29,7 +30,7 @@ func (k *parsedSettings) at(who query.Identity, set *settings.Set, env *types.En
 	ms := func(name string) time.Duration { return time.Duration(set.Int(name)) * time.Millisecond }
 	return &parsedSettings{changes: set.Changes(), who: who, caller: query.NewCaller(who, set, env, time.Time{}, nil),
 		statement: ms("statement_timeout"), logged: ms("log_min_duration_statement"), transaction: ms("transaction_timeout"), idle: ms("idle_session_timeout"), idleInBlock: ms("idle_in_transaction_session_timeout"),
-		isolation: set.Value("default_transaction_isolation"), readOnly: set.Value("default_transaction_read_only")}
+		isolation: set.Value("default_transaction_isolation"), readOnly: set.Value("default_transaction_read_only"), asOf: set.Value("tributary.as_of")}
 }
 
 // limit is how long a session may wait for its client, in a transaction or in none, and

@@ -2,9 +2,11 @@ package session
 
 import (
 	"context"
+	"time"
 
 	"github.com/tributarydb/tributary/cluster/advisory"
 	"github.com/tributarydb/tributary/cluster/cursor"
+	"github.com/tributarydb/tributary/cluster/query"
 	"github.com/tributarydb/tributary/cluster/txn"
 	"github.com/tributarydb/tributary/cluster/write"
 	"github.com/tributarydb/tributary/sql/catalog"
@@ -85,6 +87,12 @@ func (s *Session) OpenTxn() *txn.Txn {
 func (s *Session) newTxn() *txn.Txn {
 	t, k := txn.New(s.registry.cfg.Queries.Next(), &s.reading), s.known()
 	t.ReadOnly, t.Isolation = k.readOnly == "on", txn.IsolationOf(k.isolation)
+	t.AsOf = func() (time.Time, error) {
+		if k := s.known(); k.asOf != "" {
+			return query.AsOf(k.asOf, k.caller.Values, t.Start)
+		}
+		return time.Time{}, nil
+	}
 	return t
 }
 

@@ -57,6 +57,7 @@ type Def struct {
 	// cluster has none (PostgreSQL's GUC_NO_RESET_ALL and GUC_DISALLOW_IN_FILE).
 	lasting bool
 	only    bool   // another value than the default would have to have an effect
+	shared  bool   // the cluster has its value, which nobody sets
 	inert   bool   // has no effect here; known because clients of PostgreSQL ask for it
 	clears  string // the setting that goes back to its default when this one is set
 	parse   func(string) (string, error)

@@ -5,7 +5,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/charset"
+	"github.com/tributarydb/tributary/sql/datetime"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
@@ -66,6 +68,31 @@ func nodeMemory(v string) (string, error) {
 		return "", pgerr.New(pgerr.InvalidParameterValue, "%d kB is outside the valid range for parameter %q (%d .. %d)", n, "memory", leastMemory, int64(maxInt))
 	}
 	return strconv.FormatInt(n, 10), nil
+}
+
+// retention takes a length of time.
+func retention(v string) (string, error) {
+	v = strings.TrimSpace(v)
+	if _, ok := catalog.ParseRetention(v); !ok {
+		return "", pgerr.New(pgerr.InvalidParameterValue, "invalid value for parameter %q: %q", catalog.SettingRetention, v).
+			WithHint("Give a length of time, such as 30min, 1h or 7 days.")
+	}
+	return v, nil
+}
+
+// asOf takes a time, or an interval up to now. Which time it is depends on the transaction.
+func asOf(v string) (string, error) {
+	if v = strings.TrimSpace(v); v == "" {
+		return v, nil
+	}
+	if _, err := datetime.ParseTimestamptz(v, nil); err == nil {
+		return v, nil
+	}
+	if _, err := datetime.ParseInterval(v, -1, nil); err != nil {
+		return "", pgerr.New(pgerr.InvalidParameterValue, "invalid value for parameter %q: %q", "tributary.as_of", v).
+			WithHint("Give a timestamp, or an interval such as -10 minutes.")
+	}
+	return v, nil
 }
 
 // directories makes absolute paths of a list.

@@ -71,7 +71,7 @@ func (s *Set) Get(name string) (string, error) {
 		return v, nil
 	}
 	if d := Find(key); d != nil {
-		if d.Context == Sighup && !d.inert && s.Shared != nil {
+		if (d.Context == Sighup && !d.inert || d.shared) && s.Shared != nil {
 			return s.Shared(d), nil
 		}
 		return d.Default, nil

@@ -18,7 +18,7 @@ func (j *Jobs) Explain(ctx context.Context, r *Request, o query.Explain) (string
 	if err != nil {
 		return "", err
 	}
-	if err := plan.Authorize(r.State, r.Caller.Role, p.uses()); err != nil {
+	if err := plan.Authorize(p.State, r.Caller.Role, p.uses()); err != nil {
 		return "", err
 	}
 	var b strings.Builder
@@ -41,7 +41,7 @@ func (j *Jobs) Explain(ctx context.Context, r *Request, o query.Explain) (string
 		fmt.Fprintf(&b, "  Iterations: at most %d\n", n)
 	}
 	if !o.Analyze {
-		d := &drive{j: j, statement: r.Statement, x: r.Run, state: r.State, plan: p, query: p.Query}
+		d := &drive{j: j, statement: r.Statement, x: r.Run, state: p.State, plan: p, query: p.Query}
 		run, err := d.read(ctx)
 		if err != nil {
 			return "", err

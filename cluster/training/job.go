@@ -83,7 +83,7 @@ func (j *Jobs) trainJob(ctx context.Context, job *catalog.Job) (*drive, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &drive{j: j, statement: s, x: x, state: st, plan: p, query: p.Query, rec: newRecord(j, job, nil)}
+	d := &drive{j: j, statement: s, x: x, state: p.State, plan: p, query: p.Query, rec: newRecord(j, job, nil)}
 	return d, query.Cause(ctx, d.run(ctx))
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
+	"github.com/tributarydb/tributary/sql/version"
 )
 
 // Plan is a TRAIN statement that was checked over a state of the catalog.
@@ -31,11 +32,18 @@ type Plan struct {
 	// are trained on, and of those that say which group a row belongs to.
 	Groups     *catalog.ModelGroups
 	rows, keys []int
+	// State is the one that the plan is made over, with the tables of the past that its query reads.
+	State *catalog.State
 }
 
 // Plan checks a statement. Its caller has the types of parameters that are known already.
 func (j *Jobs) Plan(ctx context.Context, s Statement, c *query.Caller, st *catalog.State) (*Plan, error) {
-	binding := func(c *query.Caller) *bind.Session { return j.cfg.Queries.Binding(c, st, s.Text, query.Poll(ctx)) }
+	var last *bind.Session
+	binding := func(c *query.Caller) *bind.Session {
+		last = j.cfg.Queries.Binding(c, st, s.Text, query.Poll(ctx))
+		last.Recorded = catalog.PastOf(st) != nil // each binding finds the same ones
+		return last
+	}
 	q, err := bind.Query(binding(c), s.Query)
 	if err != nil {
 		return nil, err
@@ -94,14 +102,18 @@ func (j *Jobs) Plan(ctx context.Context, s Statement, c *query.Caller, st *catal
 	if err == nil {
 		err = p.mayGroup()
 	}
+	if err == nil && st.Finalized() < version.Binary {
+		err = p.Job.Finalized(args)
+	}
 	if err == nil && p.Job.Options.Bool("nan_as_null", false) {
 		if sel, err = missingNaN(sel, p.Query, p.Job); err != nil {
 			return nil, err
 		}
 		p.Query, err = bind.Query(binding(c), sel)
 	}
+	p.State = last.State
 	if err == nil && p.Job.Plan.Given != nil {
-		p.Given, err = j.given(ctx, c, st, p.Job)
+		p.Given, err = j.given(ctx, c, p.State, p.Job)
 	}
 	return p, err
 }

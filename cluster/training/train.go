@@ -44,7 +44,7 @@ func (j *Jobs) Train(ctx context.Context, r *Request) (*catalog.Schema, *catalog
 		return nil, nil, err
 	}
 	// The job may start later, on another node, so privileges are checked now.
-	if err := plan.Authorize(r.State, c.Role, p.uses()); err != nil {
+	if err := plan.Authorize(p.State, c.Role, p.uses()); err != nil {
 		return nil, nil, err
 	}
 	job := r.job(p)
@@ -75,6 +75,9 @@ func (r *Request) job(p *Plan) *catalog.Job {
 	}
 	for _, u := range p.uses() {
 		job.Tables = append(job.Tables, u.OID)
+	}
+	for _, r := range catalog.PastOf(p.State) {
+		job.Past, job.Reads = append(job.Past, r), append(job.Reads, p.State.Manifest(r.OID))
 	}
 	return job
 }
@@ -124,7 +127,7 @@ func (j *Jobs) inSession(ctx context.Context, r *Request, job *catalog.Job, p *P
 	if err := j.putJob(ctx, job); err != nil {
 		return nil, err
 	}
-	d := &drive{j: j, statement: r.Statement, x: r.Run, state: r.State, plan: p, query: p.Query, rec: newRecord(j, job, r.Notice), show: show}
+	d := &drive{j: j, statement: r.Statement, x: r.Run, state: p.State, plan: p, query: p.Query, rec: newRecord(j, job, r.Notice), show: show}
 	if err = query.Cause(ctx, d.run(ctx)); err == nil {
 		j.outcomes.count(catalog.JobDone)
 		d.rec.drop()

@@ -70,7 +70,7 @@ func (st Statement) transform(s *bind.Session, q *plan.Query, besides func(name 
 		if it.reads, err = bind.Derive(s, it.val, tr.cols); err != nil {
 			return nil, err
 		}
-		if it.text, err = parse.Keep(it.val); err != nil {
+		if it.text, err = bind.KeptText(s, it.val); err != nil {
 			return nil, err
 		}
 		if it.name == "" {

@@ -138,7 +138,11 @@ func snapshot(job *catalog.Job, st *catalog.State) *catalog.ModelSnapshot {
 	out := &catalog.ModelSnapshot{Version: cmp.Or(job.ReadVersion, st.Version()), At: job.CreatedAt}
 	for _, oid := range slices.Compact(slices.Sorted(slices.Values(job.Tables))) {
 		if r, m := st.RelationByOID(oid), st.Manifest(oid); r != nil && m != nil {
-			out.Tables = append(out.Tables, catalog.ModelTable{OID: oid, Schema: st.Schema(r.Schema).Name, Name: r.Name, Version: m.Version, Rows: m.Rows(), Digest: m.Digest()})
+			schema := ""
+			if sc := st.Schema(r.Schema); sc != nil { // that of a table of the past may be gone
+				schema = sc.Name
+			}
+			out.Tables = append(out.Tables, catalog.ModelTable{OID: oid, Schema: schema, Name: r.Name, Version: m.Version, Rows: m.Rows(), Digest: m.Digest()})
 		}
 	}
 	return out

@@ -20,6 +20,25 @@ type Catalog interface {
 	Barrier(ctx context.Context) error
 }
 
+// Historian is a Catalog that knows the past.
+type Historian interface {
+	// Past returns the state of a time, as it may be read now. hold is called with its version before its files are looked
+	// for.
+	Past(ctx context.Context, at time.Time, hold func(version uint64)) (*catalog.State, error)
+}
+
+// Past returns the state of a time of a catalog.
+func Past(ctx context.Context, c Catalog, at time.Time, hold func(version uint64)) (*catalog.State, error) {
+	h, ok := c.(Historian)
+	if !ok {
+		return nil, pgerr.Unsupported("reading the past is not supported here")
+	}
+	if err := c.Barrier(ctx); err != nil {
+		return nil, err
+	}
+	return h.Past(ctx, at, hold)
+}
+
 // Isolation is how a transaction picks its base state.
 type Isolation uint8
 
@@ -46,8 +65,11 @@ type Txn struct {
 	Isolation Isolation
 	Start     time.Time
 	ID        uint64
+	// AsOf is the time of the past that the transaction reads, zero for now; nil for now always.
+	AsOf func() (time.Time, error)
 
 	pin     *Pin
+	at      time.Time      // of the past that base is; zero for none
 	base    *catalog.State // nil until the first statement
 	view    *catalog.State // base with changes; nil when it must be made anew
 	changes []catalog.Change
@@ -67,7 +89,28 @@ func New(id uint64, pin *Pin) *Txn { return &Txn{ID: id, Start: time.Now(), pin:
 
 // Begin returns the view of the catalog for a new statement.
 func (t *Txn) Begin(ctx context.Context, c Catalog) (*catalog.State, error) {
-	if t.base == nil || t.Isolation == ReadCommitted {
+	at, err := t.asOf()
+	if err != nil {
+		return nil, err
+	}
+	if !at.IsZero() {
+		if len(t.changes) > 0 {
+			return nil, pgerr.New(pgerr.ActiveSQLTransaction, "a transaction that has written cannot read the past")
+		}
+		if t.base != nil && t.Isolation != ReadCommitted && t.at.Equal(at) {
+			return t.State()
+		}
+		past, err := Past(ctx, c, at, t.pin.hold)
+		if err != nil {
+			return nil, err
+		}
+		if t.at = at; t.base != past {
+			t.base, t.view = past, nil
+		}
+		return t.State()
+	}
+	if t.base == nil || t.Isolation == ReadCommitted || !t.at.IsZero() {
+		t.at = time.Time{}
 		if err := c.Barrier(ctx); err != nil {
 			return nil, err
 		}
@@ -78,6 +121,16 @@ func (t *Txn) Begin(ctx context.Context, c Catalog) (*catalog.State, error) {
 	}
 	return t.State()
 }
+
+func (t *Txn) asOf() (time.Time, error) {
+	if t.AsOf == nil {
+		return time.Time{}, nil
+	}
+	return t.AsOf()
+}
+
+// Hold keeps the files of a state that the transaction reads from being removed.
+func (t *Txn) Hold(version uint64) { t.pin.hold(version) }
 
 // Begun reports whether the transaction has read a state.
 func (t *Txn) Begun() bool { return t.base != nil }
@@ -155,6 +208,16 @@ func (t *Txn) Writable(tag string) error {
 	if t != nil && t.ReadOnly {
 		return pgerr.New(pgerr.ReadOnlySQLTransaction, "cannot execute %s in a read-only transaction", tag)
 	}
+	if t != nil {
+		at, err := t.asOf()
+		if err != nil {
+			return err
+		}
+		if !at.IsZero() || !t.at.IsZero() {
+			return pgerr.New(pgerr.ReadOnlySQLTransaction, "cannot execute %s in a read-only transaction", tag).
+				WithDetail("The transaction reads the past: tributary.as_of is set.")
+		}
+	}
 	return nil
 }
 
@@ -218,8 +281,10 @@ type savepoint struct {
 type Pin struct{ version atomic.Uint64 }
 
 func (p *Pin) hold(version uint64) {
-	if p != nil {
-		p.version.CompareAndSwap(0, version)
+	for p != nil {
+		if had := p.version.Load(); had != 0 && had <= version || p.version.CompareAndSwap(had, version) {
+			return
+		}
 	}
 }
 

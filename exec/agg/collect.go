@@ -242,11 +242,7 @@ func (c *collect) arranged(g int) ([]types.Row, error) {
 	}); err != nil {
 		return nil, err
 	}
-	sort := slices.SortStableFunc[[]types.Row]
-	if c.byValue() {
-		sort = slices.SortFunc // rows that compare as equal are the same
-	}
-	sort(out, func(a, b types.Row) int {
+	slices.SortStableFunc(out, func(a, b types.Row) int {
 		for k, o := range c.call.OrderBy {
 			if x := compareNulls(c.order[k], a[len(c.args)+k], b[len(c.args)+k], o.Desc, o.NullsFirst); x != 0 {
 				return x

@@ -16,6 +16,7 @@ type Conversion struct {
 	memo     any
 	// strings come by dictionaries: convert each entry once
 	perEntry bool
+	nullOn   func(error) bool // errors of a value that make it NULL; nil: none
 }
 
 // New makes the conversion that run does.
@@ -38,7 +39,7 @@ func (x *Conversion) Apply(ctx context.Context, env *function.Env, a *vector.Are
 }
 
 func (x *Conversion) rows(ctx context.Context, env *function.Env, a *vector.Arena, v *vector.Vec) (*vector.Vec, error) {
-	c := &function.Call{Ctx: ctx, Env: env, Arena: a, Types: []types.Type{x.from}, Ret: x.to, N: v.Stored(), Memo: &x.memo}
+	c := &function.Call{Ctx: ctx, Env: env, Arena: a, Types: []types.Type{x.from}, Ret: x.to, N: v.Stored(), Memo: &x.memo, NullOn: x.nullOn}
 	c.Valid = v.Valid
 	out, err := x.run(c, []*vector.Vec{v})
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 // Register registers the functions that are named for their result type: int4(bigint),
 // date(timestamp) …, which are casts, and those that apply a modifier.
 func Register(t function.Table) {
+	t.Puts(try, "try_cast(any)", "try_cast_stable(any)")
 	for _, f := range fn.All() {
 		if f.Kind != fn.Scalar || len(f.Args) != 1 || t[f.ID] != nil || f.OID == 0 {
 			continue

@@ -9,8 +9,11 @@ import (
 	"github.com/tributarydb/tributary/exec/vector"
 )
 
-// foldRows is after how many rows Fold frees its memory.
-const foldRows = 1024
+// foldRows is after how many rows Fold frees its memory, foldHolds after how many bytes: each row leaves a value behind.
+const (
+	foldRows  = 1024
+	foldHolds = 4 << 20
+)
 
 // Fold computes the expression for one row of cols after the other. Its first column is the value for the row before,
 // at first state, a column of one row; the last value is returned.
@@ -22,20 +25,21 @@ func (p *Program) Fold(ctx context.Context, state arrow.Array, cols []arrow.Arra
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		part := rows[:min(len(rows), foldRows)]
-		rows = rows[len(part):]
 		p.mem.b = nil
 		p.mem.begin(ctx, p, b)
 		a := &p.mem.a
 		v := vector.FromArrow(a, state)
-		for i := range part {
+		done := 0
+		for done < min(len(rows), foldRows) && (done == 0 || p.mem.m.Holds() < foldHolds) {
 			clear(loaded)
 			loaded[0] = v
-			p.fr = frame{ctx: ctx, env: p.env, a: a, b: b, sel: part[i : i+1], n: 1, cols: loaded}
+			p.fr = frame{ctx: ctx, env: p.env, a: a, b: b, sel: rows[done : done+1], n: 1, cols: loaded}
 			if v, err = p.root.eval(&p.fr); err != nil {
 				return nil, err
 			}
+			done++
 		}
+		rows = rows[done:]
 		if state, err = a.Detach(v.Spread(a)).ToArrow(p.typ); err != nil {
 			return nil, err
 		}

@@ -32,7 +32,7 @@ func Each[R any](c *Call, f func(i int) (R, error)) (*vector.Vec, error) {
 			err = w.Set(i, r)
 		}
 		if err != nil {
-			if err != ErrNull {
+			if err != ErrNull && !c.null(err) {
 				return nil, err
 			}
 			if !cloned {
@@ -127,19 +127,20 @@ func Loose(f func(c *Call, args []types.Datum) (types.Datum, error)) Impl {
 				row[k] = v.Datum(c.Types[k], i)
 			}
 			d, err := f(c, row)
-			if err != nil && err != ErrNull {
-				return nil, err
-			}
 			if err == nil && d != nil {
-				if err := w.Set(i, d); err != nil {
-					return nil, err
-				}
+				err = w.Set(i, d)
+			}
+			if err != nil && err != ErrNull && !c.null(err) {
+				return nil, err
 			}
 			c.RowDone()
 		}
 		return w.Done(), nil
 	}
 }
+
+// null reports whether an error makes a row NULL.
+func (c *Call) null(err error) bool { return c.NullOn != nil && c.NullOn(err) }
 
 // RowDone releases what one row's function charged.
 func (c *Call) RowDone() {

@@ -21,6 +21,8 @@ type Call struct {
 	Valid []byte         // strict functions: rows without a NULL argument; nil: all
 	col   *vector.Column // the result's, where its values are of variable length
 	Memo  *any           // kept between calls of one node: compiled patterns and the like
+	// NullOn, where set, says which errors of a row make its result NULL.
+	NullOn func(error) bool
 }
 
 // Meter returns the meter that the call charges; nil where there is none.

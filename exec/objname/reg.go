@@ -388,10 +388,7 @@ func operatorSchema(st *catalog.State, t types.OID, name string) error {
 	switch {
 	case st.SchemaByName(parts[0]) == nil && t != types.RegoperatorOID:
 		return pgerr.New(pgerr.InvalidSchemaName, "schema \"%s\" does not exist", parts[0])
-	case parts[0] != "pg_catalog":
-		if t == types.RegprocedureOID {
-			return pgerr.New(pgerr.UndefinedFunction, "function \"%s\" does not exist", strings.TrimSpace(name))
-		}
+	case parts[0] != "pg_catalog" && t != types.RegprocedureOID: // there are no operators of users
 		return pgerr.New(pgerr.UndefinedFunction, "operator does not exist: %s", strings.TrimSpace(name))
 	}
 	return nil

@@ -12,12 +12,20 @@ import (
 const StrayGrace = time.Hour
 
 // References returns the files that a state needs on a node (0: on any): those of
-// segments, of models and of running jobs.
+// segments, of models and of running jobs, and those that are kept for the past.
 func References(s *catalog.State, node uint64) map[catalog.SegmentID]struct{} {
 	refs := map[catalog.SegmentID]struct{}{}
-	for g := range catalog.FilesOf(s) {
+	add := func(g *catalog.Segment) {
 		if node == 0 || slices.Contains(g.Nodes, node) {
 			refs[g.ID] = struct{}{}
+		}
+	}
+	for g := range catalog.FilesOf(s) {
+		add(g)
+	}
+	for _, g := range s.Graves() {
+		if g.File != nil {
+			add(g.File)
 		}
 	}
 	return refs

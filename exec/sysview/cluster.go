@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/version"
 )
 
 func clusterNodes(v *view, put put) error {
@@ -52,12 +53,31 @@ func clusterNodes(v *view, put put) error {
 			state = "unknown"
 		}
 		err := put(int64(id), n.Name, n.Address, text(n.PG), text(n.HTTP), state, n.Leader, n.Cores, n.Threads, limit, used, spilled, rss, age, joined,
-			damaged, repaired, progress, scrubbed, text(n.Zone), votes, free, admitted, queued, text(n.Version), n.Started, onDisk)
+			damaged, repaired, progress, scrubbed, text(n.Zone), votes, free, admitted, queued, text(n.Version), n.Started, onDisk, orNull(int(n.Binary)))
 		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// clusterVersion produces the one row of cluster.version.
+func clusterVersion(v *view, put put) error {
+	older := []string{}
+	for _, n := range v.host.Nodes() {
+		if n.Binary < version.Binary {
+			older = append(older, n.Name)
+		}
+	}
+	state := "finalized"
+	switch {
+	case v.st.Finalized() >= version.Binary:
+	case len(older) > 0:
+		state = "upgrading"
+	default:
+		state = "ready to finalize"
+	}
+	return put(int(v.st.Finalized()), version.Binary, version.Oldest, state, older)
 }
 
 // nodeNames returns the names of nodes in the order of their ids.

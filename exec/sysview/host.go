@@ -116,6 +116,7 @@ type NodeRow struct {
 	HeartbeatAge                          time.Duration
 	Name, Address, PG, HTTP, Zone         string // for a node that the catalog does not have yet
 	Version                               string // of its program
+	Binary                                uint32 // version of what its program reads and writes; 0: not known
 	Cores, Threads                        int
 	Started                               time.Time
 	DiskUsed                              int64 // of the file system of the data directory

@@ -129,5 +129,7 @@ func init() {
 		"cluster.settings":   clusterSettings,
 		"cluster.tasks":      clusterTasks,
 		"cluster.schedules":  clusterSchedules,
+		"cluster.version":    clusterVersion,
+		"cluster.history":    clusterHistory,
 	}
 }

@@ -115,7 +115,7 @@ func (fakeHost) Sessions() []SessionRow {
 		{Node: "n7", PID: 13, User: boss, UserName: "tributary", Backend: at, Query: at, State: "active", Text: "SELECT 3", QueueNode: "n3", QueuePlace: 4}}
 }
 func (fakeHost) Nodes() []NodeRow {
-	return []NodeRow{{ID: 7, State: "ready", Leader: true, MemoryUsed: 3, Admitted: 5, Queued: 6, Version: "0.2.0", HeartbeatAge: 20 * time.Millisecond}, {ID: 3, Name: "joining", Address: "h:9", State: "down"}}
+	return []NodeRow{{ID: 7, State: "ready", Leader: true, MemoryUsed: 3, Admitted: 5, Queued: 6, Version: "0.2.0", Binary: 2, HeartbeatAge: 20 * time.Millisecond}, {ID: 3, Name: "joining", Address: "h:9", State: "down"}}
 }
 func (fakeHost) Settings() []SettingRow {
 	return []SettingRow{{Name: "work_mem", Setting: "4096", Unit: "kB", Context: "user", Kind: "integer", Source: "default", Min: "64", Boot: "4096", Reset: "4096"}}

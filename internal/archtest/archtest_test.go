@@ -24,11 +24,11 @@ var order = []struct {
 	packages []string
 }{
 	{"docs", []string{""}}, // the manual's text, which anything may show
-	{"sql", []string{"pgerr", "internal/golden", "ascii", "charset", "checked", "hash", "tochar", "number", "datetime", "json", "jsonpath", "inet", "types", "codec", "lex", "mysql", "parse", "catalog"}},
+	{"sql", []string{"pgerr", "version", "internal/golden", "ascii", "charset", "checked", "hash", "tochar", "number", "datetime", "json", "jsonpath", "inet", "types", "codec", "lex", "mysql", "parse", "catalog"}},
 	{"planner", []string{"fn", "expr", "plan", "rewrite", "props", "bind/typing", "bind/scope", "bind/query", "bind/model", "bind", "rule", "unnest", "subplan", "opt", "stage", "", "ddl/function", "ddl"}},
 	{"exec", []string{"spare", "mem", "disk", "batch", "kernel/f64", "kernel/f32", "kernel/exact", "kernel/hist", "kernel/selection", "kernel/search", "kernel/sketch", "kernel/pairs", "metric", "kernel", "kernel/lookup", "spill", "jsonpath", "vector", "function", "regex", "compare", "objname", "function/textfn", "function/netfn", "function/mathfn", "function/timefn", "function/jsonfn", "function/arrayfn", "function/sysfn", "function/setfn", "function/userfn", "cast", "function/builtin", "eval", "deparse", "agg", "rowset", "partition", "op", "op/join", "op/order", "op/fold", "op/window", "op/recursive", "op/aggregate", "prune", "store/hashindex", "store", "copyfmt", "source", "sysview", "build", "task"}},
 	{"ml", []string{"canon", "objective", "optim", "reduce", "search", "tempfile", "block", "holdout", "record", "feature", "shape", "graph", "family", "rows", "gram", "linear", "tree", "kmeans", "decomp", "net", "cox", "imported", "families", "model", "groups", "interchange", "interchange/selfjson", "interchange/onnx", "interchange/xgboost", "interchange/lightgbm", "interchange/safetensors", "interchange/formats", "train"}},
-	{"cluster", []string{"tlsconf", "observe", "advisory", "meta", "rpc", "raftnode", "place", "repl", "backup", "sched", "flow", "worker", "trainer", "settings", "query", "txn", "sequence", "cursor", "write", "define", "copydata", "session", "admin", "training", "schedule", "coord", "node"}},
+	{"cluster", []string{"tlsconf", "observe", "advisory", "meta", "past", "rpc", "raftnode", "place", "repl", "backup", "sched", "flow", "worker", "trainer", "settings", "query", "txn", "sequence", "cursor", "write", "define", "copydata", "session", "admin", "training", "schedule", "coord", "node"}},
 	{"wire", []string{"auth", "codec", "limit", "session", "pg", "site", "console", "http"}},
 	{"cmd", nil},
 }

@@ -1,6 +1,7 @@
 package train
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/tributarydb/tributary/ml/record"
 	"github.com/tributarydb/tributary/ml/rows"
 	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/version"
 )
 
 // checkClassWeights returns an error for options that exclude class weights.
@@ -196,6 +198,22 @@ func newJob(algorithm string, predict []string, args []family.Arg, transforms []
 // options returns all options that the job's statement may have.
 func (j *Job) options() []*family.Option {
 	return append(append([]*family.Option{}, family.Common...), j.Family.Options()...)
+}
+
+// Finalized refuses an algorithm or option that the version before does not have: until the cluster is
+// finalised, nodes that run it take part in trainings.
+func (j *Job) Finalized(args []family.Arg) error {
+	name := j.Family.Info().Name
+	if !version.Has("families", name) {
+		return version.NotFinalized("algorithm " + name)
+	}
+	for _, a := range args {
+		o := family.Find(j.options(), a.Name)
+		if o != nil && !version.Has("options", o.Names[0]) && !version.Has("options."+name, o.Names[0]) {
+			return version.NotFinalized(fmt.Sprintf("option %q", o.Names[0])).At(a.Pos)
+		}
+	}
+	return nil
 }
 
 // ofOthers returns the error for an option that only other families have, as distinct

@@ -1,6 +1,9 @@
 package bind
 
 import (
+	"github.com/multigres/multigres/go/common/parser/ast"
+
+	"github.com/tributarydb/tributary/planner/bind/model"
 	"github.com/tributarydb/tributary/planner/bind/query"
 	"github.com/tributarydb/tributary/planner/bind/scope"
 	"github.com/tributarydb/tributary/planner/bind/typing"
@@ -33,14 +36,37 @@ func Body(s *Session, u *catalog.Function) ([]plan.TableUse, error) {
 }
 
 // Called are the users' functions that a kept expression calls, as far as it can be bound.
-func Called(s *Session, text string, over *catalog.Relation, kind ScalarKind) (out []types.OID) {
+func Called(s *Session, text string, over *catalog.Relation, kind ScalarKind) []types.OID {
+	return called(s, text, func(b *scope.Binder, n ast.Node) error {
+		_, _, err := scalar(b, n, over, kind)
+		return err
+	})
+}
+
+// CalledByModel are the users' functions that the TRANSFORM of a version of a model calls.
+func CalledByModel(s *Session, v *catalog.ModelVersion) (out []types.OID) {
+	for _, in := range v.Inputs {
+		out = append(out, called(s, in.Expr, func(b *scope.Binder, n ast.Node) error {
+			lv := &scope.Level{Depth: 1}
+			var cols []expr.Expr
+			for _, f := range v.Features {
+				cols = append(cols, scope.Col(b.NewCol(lv, f.Name, f.Type)))
+			}
+			_, err := model.Derived(b, n, v.Features, cols, lv)
+			return err
+		})...)
+	}
+	return out
+}
+
+func called(s *Session, text string, bind func(*scope.Binder, ast.Node) error) (out []types.OID) {
 	n, err := typing.ParseExpr(text)
 	if err != nil {
 		return nil
 	}
 	b := newBinder(s)
 	b.Plain, b.Text = true, nil
-	if _, _, err := scalar(b, n, over, kind); err != nil {
+	if bind(b, n) != nil {
 		return nil
 	}
 	for _, u := range b.Stmt.Uses {

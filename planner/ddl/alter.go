@@ -92,7 +92,7 @@ func (a *alteration) command(c *ast.AlterTableCmd) error {
 			col.Default, col.Sequence = "", 0
 			return nil
 		}
-		if col.Default, err = keptText(a.p, c.Def); err != nil {
+		if col.Default, err = bind.KeptText(a.p.env.Bind, c.Def); err != nil {
 			return err
 		}
 		a.t.exprs = append(a.t.exprs, exprCheck{text: col.Default, column: col.Name, kind: "DEFAULT", typ: col.Type})

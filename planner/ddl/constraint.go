@@ -39,7 +39,7 @@ func (t *tableBuilder) hasConstraint(name string) bool {
 
 func (t *tableBuilder) check(l pending) error {
 	c := l.c
-	sql, err := keptText(t.p, c.RawExpr)
+	sql, err := bind.KeptText(t.p.env.Bind, c.RawExpr)
 	if err != nil {
 		return err
 	}
@@ -190,7 +190,7 @@ func (p *planner) createIndex(n *ast.IndexStmt) error {
 		}
 		idx.Options = append(idx.Options, opt)
 		if el.Expr != nil {
-			sql, err := keptText(p, el.Expr)
+			sql, err := bind.KeptText(p.env.Bind, el.Expr)
 			if err != nil {
 				return err
 			}
@@ -230,7 +230,7 @@ func (p *planner) createIndex(n *ast.IndexStmt) error {
 		}
 	}
 	if n.WhereClause != nil {
-		if idx.Where, err = keptText(p, n.WhereClause); err != nil {
+		if idx.Where, err = bind.KeptText(p.env.Bind, n.WhereClause); err != nil {
 			return err
 		}
 		used, err := p.used(spot{}, idx.Where, rel, bind.ForPredicate)

@@ -7,10 +7,8 @@ import (
 
 	"github.com/tributarydb/tributary/planner/bind"
 	"github.com/tributarydb/tributary/planner/expr"
-	"github.com/tributarydb/tributary/planner/fn"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
-	"github.com/tributarydb/tributary/sql/parse"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -120,32 +118,4 @@ func (p *planner) convertible(using ast.Node, over *catalog.Relation, col *catal
 		err = bind.Convertible(p.env.Bind, &expr.Col{Typ: col.Type}, bind.ItsDefault, col.Name, t)
 	}
 	return err
-}
-
-// keptText is the text of an expression for a table's descriptor. Users' functions get their schemas, as the text is
-// bound under the path of whoever writes the table.
-func keptText(p *planner, n ast.Node) (string, error) {
-	ast.Rewrite(n, func(c *ast.Cursor) bool {
-		call, ok := c.Node().(*ast.FuncCall)
-		if !ok || len(items(call.Funcname)) != 1 {
-			return true
-		}
-		name := text(call.Funcname.Items[0])
-		var home *catalog.Schema
-		for _, s := range p.env.Bind.SearchPath {
-			sc := p.st.SchemaByName(s)
-			if sc == nil || len(p.st.FunctionsNamed(sc.OID, name)) == 0 {
-				continue
-			}
-			if home != nil {
-				return true // overloads of several schemas: the name alone says which
-			}
-			home = sc
-		}
-		if home != nil && len(fn.Lookup(name)) == 0 {
-			call.Funcname = ast.NewNodeList(ast.NewString(home.Name), ast.NewString(name))
-		}
-		return true
-	}, nil)
-	return parse.Keep(n)
 }

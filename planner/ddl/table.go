@@ -1,6 +1,7 @@
 package ddl
 
 import (
+	"github.com/tributarydb/tributary/planner/bind"
 	"slices"
 	"strconv"
 
@@ -102,6 +103,11 @@ func (p *planner) tableOptions(rel *catalog.Relation, opts *ast.NodeList) error 
 			}
 			rel.Partitions = n
 		case distributionOption: // its columns are found when the table has them
+		case catalog.Retention:
+			if _, ok := catalog.ParseRetention(text(d.Arg)); !ok {
+				return pgerr.New(pgerr.InvalidParameterValue, "invalid value for parameter %q: %q", d.Defname, text(d.Arg)).
+					WithHint("Give a length of time, such as '30min', '1h' or '7 days'.")
+			}
 		case "fillfactor", "autovacuum_enabled", "parallel_workers":
 			// Storage hints of PostgreSQL: kept and shown, without an effect here.
 		case "oids":
@@ -111,7 +117,7 @@ func (p *planner) tableOptions(rel *catalog.Relation, opts *ast.NodeList) error 
 			continue
 		default:
 			return pgerr.New(pgerr.InvalidParameterValue, "unrecognized parameter %q", d.Defname).
-				WithHint("Tables take partitions = n and distribution_key = 'columns'.")
+				WithHint("Tables take partitions = n, distribution_key = 'columns' and retention = 'time'.")
 		}
 		if rel.Options == nil {
 			rel.Options = map[string]string{}
@@ -229,7 +235,7 @@ func (t *tableBuilder) column(d *ast.ColumnDef) error {
 		col.NotNull = true
 	}
 	if d.RawDefault != nil {
-		if col.Default, err = keptText(t.p, d.RawDefault); err != nil {
+		if col.Default, err = bind.KeptText(t.p.env.Bind, d.RawDefault); err != nil {
 			return err
 		}
 		t.exprs = append(t.exprs, exprCheck{spot: t.writtenDefault(d.RawDefault), text: col.Default, column: col.Name, kind: "DEFAULT", typ: col.Type})
@@ -254,7 +260,7 @@ func (t *tableBuilder) column(d *ast.ColumnDef) error {
 			if col.Default != "" {
 				return pgerr.New(pgerr.SyntaxError, "multiple default values specified for column %q of table %q", col.Name, t.rel.Name)
 			}
-			if col.Default, err = keptText(t.p, c.RawExpr); err != nil {
+			if col.Default, err = bind.KeptText(t.p.env.Bind, c.RawExpr); err != nil {
 				return err
 			}
 			t.exprs = append(t.exprs, exprCheck{spot: t.writtenDefault(c.RawExpr), text: col.Default, column: col.Name, kind: "DEFAULT", typ: col.Type})
@@ -271,7 +277,7 @@ func (t *tableBuilder) column(d *ast.ColumnDef) error {
 				return err
 			}
 		case ast.CONSTR_GENERATED:
-			if col.Generated, err = keptText(t.p, c.RawExpr); err != nil {
+			if col.Generated, err = bind.KeptText(t.p.env.Bind, c.RawExpr); err != nil {
 				return err
 			}
 			t.exprs = append(t.exprs, exprCheck{spot: t.written(c.RawExpr, &t.generated, "generated"), text: col.Generated, column: col.Name, kind: "GENERATED", typ: col.Type, allowCols: true})

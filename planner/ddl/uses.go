@@ -62,7 +62,7 @@ func (p *planner) dropUses(e *catalog.EnumType, cascade bool) (gone []string, er
 	return gone, nil
 }
 
-// RemoveUses drops the views, defaults, constraints, columns and indexes that call a function. depends is told
+// RemoveUses drops the views, defaults, constraints, columns, indexes and models that call a function. depends is told
 // of each first, and may refuse.
 func (p functionHost) RemoveUses(f *catalog.Function, depends func(what string) error) error {
 	was := len(p.res.Notices)
@@ -96,6 +96,17 @@ func (p functionHost) RemoveUses(f *catalog.Function, depends func(what string) 
 			if err := p.removeTableUses(f, r, depends); err != nil {
 				return err
 			}
+		}
+	}
+	for _, m := range p.st.Models() {
+		if !slices.ContainsFunc(m.Versions, func(v catalog.ModelVersion) bool { return slices.Contains(bind.CalledByModel(p.env.Bind, &v), f.OID) }) {
+			continue
+		}
+		if err := depends("model " + p.nameIn(m.Schema, m.Name)); err != nil {
+			return err
+		}
+		if err := p.add(&catalog.DropModel{OID: m.OID}); err != nil {
+			return err
 		}
 	}
 	p.res.Notices = p.res.Notices[:was] // what they drop is told with the function

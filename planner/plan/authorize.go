@@ -27,6 +27,9 @@ type TableUse struct {
 func Authorize(st *catalog.State, role types.OID, uses []TableUse) error {
 	for i := range uses {
 		u := &uses[i]
+		if st.Lost(u.OID) {
+			return lost(st, u.OID)
+		}
 		if u.Priv == 0 {
 			continue
 		}
@@ -75,6 +78,19 @@ func allowed(st *catalog.State, as types.OID, r *catalog.Relation, u *TableUse) 
 		}
 	}
 	return true
+}
+
+// lost is the error for an object of the past whose files were removed.
+func lost(st *catalog.State, oid types.OID) error {
+	kind, name := "table", ""
+	if r := st.RelationByOID(oid); r != nil {
+		name = r.Name
+	} else if m := st.ModelByOID(oid); m != nil {
+		kind, name = "model", m.Name
+	}
+	return pgerr.New(pgerr.SnapshotTooOld, "the past of %s %q is not kept that long", kind, name).
+		WithDetail("Some of its files of that time were removed.").
+		WithHint("The setting tributary.retention, or a table's storage parameter retention, says how long the past is kept.")
 }
 
 // Denied returns the error 42501 for a relation.

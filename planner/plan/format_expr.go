@@ -36,7 +36,7 @@ func (p *printer) keys(ks []expr.Order) string {
 
 func (p *printer) agg(c expr.AggCall) string {
 	var b strings.Builder
-	b.WriteString(c.Fn.Name + "(")
+	b.WriteString(c.Fn.Shown() + "(")
 	if c.Distinct {
 		b.WriteString("DISTINCT ")
 	}

@@ -11,22 +11,27 @@ import (
 // Apply returns the state after changes, or an error. s is not changed. The version does not move:
 // this is a transaction's view of its own changes.
 func (s *State) Apply(changes []Change) (*State, error) {
-	next, _, err := s.apply(s.version, changes, false)
+	next, _, err := s.apply(s.version, s.at, changes, false)
 	return next, err
 }
 
 // Commit applies changes and returns the state with this version, which must be greater than that of s. It is
 // the step of the replicated state machine.
 func (s *State) Commit(version uint64, changes []Change) (*State, Outcome, error) {
+	return CommitAt(s, version, s.at, changes)
+}
+
+// CommitAt is Commit with the time of the commit, in Unix µs.
+func CommitAt(s *State, version uint64, micros int64, changes []Change) (*State, Outcome, error) {
 	if version <= s.version {
 		return nil, Outcome{}, pgerr.Internal("catalog: version %d does not follow %d", version, s.version)
 	}
-	return s.apply(version, changes, true)
+	return s.apply(version, max(micros, s.at), changes, true)
 }
 
-func (s *State) apply(version uint64, changes []Change, commit bool) (*State, Outcome, error) {
+func (s *State) apply(version uint64, at int64, changes []Change, commit bool) (*State, Outcome, error) {
 	next := *s // not part of e, which would keep its base, and so all states there ever were
-	next.version = version
+	next.version, next.at = version, at
 	e := &edit{s: &next, base: s, version: version, commit: commit}
 	for _, c := range changes {
 		if c == nil {
@@ -39,9 +44,11 @@ func (s *State) apply(version uint64, changes []Change, commit bool) (*State, Ou
 	if err := e.finish(); err != nil {
 		return nil, Outcome{}, err
 	}
-	if slices.ContainsFunc(changes, defines) {
+	redefined := slices.ContainsFunc(changes, defines)
+	if redefined {
 		next.definitions = new(Definitions)
 	}
+	e.keepGraves(redefined)
 	return &next, e.out, nil
 }
 
@@ -60,6 +67,8 @@ type edit struct {
 	droppedSchemas []*Schema
 	manifests      map[types.OID]*manifestEdit
 	keys           []*UniqueKeys
+	buried         []*Grave
+	ownGraves      bool // the list is this edit's alone
 }
 
 // The maps of State, as bits of edit.copied.

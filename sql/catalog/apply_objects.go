@@ -83,7 +83,9 @@ func (c *DropRelation) apply(e *edit) error {
 	}
 	delete(writable(e, mapRelations, &e.s.relations), c.OID)
 	delete(writable(e, mapNames, &e.s.names), QName{old.Schema, old.Name})
-	if e.s.manifests[c.OID] != nil {
+	e.buryTable(old)
+	if m := e.s.manifests[c.OID]; m != nil {
+		e.buryAll(old, m)
 		delete(writable(e, mapManifests, &e.s.manifests), c.OID)
 		delete(e.manifests, c.OID)
 	}
@@ -184,6 +186,7 @@ func (e *edit) putModel(m *Model, expect uint64, versions func(old *Model) []Mod
 	}
 	n := *m
 	n.Version, n.Versions = expect+1, versions(old)
+	e.buryVersions(old, &n)
 	names := writable(e, mapModelName, &e.s.modelName)
 	if old != nil {
 		delete(names, QName{old.Schema, old.Name})
@@ -202,6 +205,7 @@ func (c *DropModel) apply(e *edit) error {
 	if c.ExpectVersion != 0 && old.Version != c.ExpectVersion {
 		return conflict("update")
 	}
+	e.buryVersions(old, nil)
 	delete(writable(e, mapModels, &e.s.models), c.OID)
 	delete(writable(e, mapModelName, &e.s.modelName), QName{old.Schema, old.Name})
 	e.dropComments(c.OID)
@@ -217,6 +221,7 @@ func (c *SetModelNodes) apply(e *edit) error {
 	n := *old
 	n.Versions = slices.Clone(old.Versions)
 	n.Find(c.Number).FileNodes = c.Nodes
+	e.s.moved = e.version
 	writable(e, mapModels, &e.s.models)[c.Model] = &n
 	return nil
 }
@@ -234,6 +239,11 @@ func (c *PutJob) apply(e *edit) error {
 	n.mark(JobMark{Kind: MarkStarted, Micros: n.CreatedAt.UnixMicro()})
 	for _, oid := range n.Tables {
 		if m := e.s.manifests[oid]; m != nil {
+			n.Reads = append(n.Reads, m)
+		}
+	}
+	for _, m := range c.Job.Reads { // others are as they are now
+		if slices.ContainsFunc(n.Past, func(r *Relation) bool { return r.OID == m.Table }) {
 			n.Reads = append(n.Reads, m)
 		}
 	}
@@ -416,12 +426,19 @@ func (c *SetCluster) apply(e *edit) error {
 	return nil
 }
 
+func (c *FinalizeVersion) apply(e *edit) error {
+	e.s.finalized = max(e.s.finalized, c.Version)
+	return nil
+}
+
 func (c *DropNode) apply(e *edit) error {
 	delete(writable(e, mapNodes, &e.s.nodes), c.ID)
 	writable(e, mapRemoved, &e.s.removed)[c.ID] = true
 	for _, table := range slices.Sorted(maps.Keys(e.s.manifests)) {
 		e.forgetNode(table, c.ID)
 	}
+	e.forgetGraves(c.ID)
+	e.s.moved = e.version
 	for _, f := range e.s.BlobFiles() {
 		if at := slices.Index(f.File.Nodes, c.ID); at >= 0 {
 			if err := f.Held(slices.Delete(slices.Clone(f.File.Nodes), at, at+1)).apply(e); err != nil {

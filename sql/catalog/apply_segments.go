@@ -24,6 +24,7 @@ type manifestEdit struct {
 	at       map[SegmentID][2]int
 	finds    int
 	removed  map[SegmentID]bool // left with no live row
+	gone     []*Segment         // the same
 	emptied  [][2]int           // their places, unless
 	shifted  bool               // some have others since
 	appended bool
@@ -62,6 +63,7 @@ func (me *manifestEdit) finish(e *edit) {
 	if me.deleted {
 		me.m.Removed = e.version
 	}
+	e.bury(me.m.Table, e.s.relations[me.m.Table], me.gone...)
 	me.takeOut()
 	for p, own := range me.owned {
 		if own {
@@ -300,6 +302,7 @@ func (c *ReplaceSegments) apply(e *edit) error {
 		if o.DeletedRows != r.DeletedRows {
 			return conflict("update")
 		}
+		e.bury(c.Table, e.s.relations[c.Table], o)
 		moves = append(moves, &Move{Old: o.ID, Deleted: o.Deleted.Portable(), From: live, To: to})
 		live += o.Live()
 	}
@@ -351,6 +354,7 @@ func (me *manifestEdit) put(p, i int, s *Segment) {
 			me.removed = map[SegmentID]bool{}
 		}
 		me.removed[s.ID] = true
+		me.gone = append(me.gone, s)
 		me.emptied = append(me.emptied, [2]int{p, i})
 	}
 }
@@ -363,6 +367,7 @@ func (c *Truncate) apply(e *edit) error {
 	if err != nil {
 		return err
 	}
+	e.buryAll(e.s.relations[c.Table], me.m)
 	for p := range me.m.Partitions {
 		me.set(p, nil)
 	}
@@ -383,6 +388,7 @@ func (c *SetNodes) apply(e *edit) error {
 		s := *me.m.Partitions[p][i]
 		s.Nodes = c.Nodes
 		me.swap(p, i, &s)
+		e.s.moved = e.version
 	}
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
+	"github.com/tributarydb/tributary/sql/version"
 )
 
 func table(oid types.OID, name string) *catalog.Relation {
@@ -327,6 +328,26 @@ func TestStateRoundTrip(t *testing.T) {
 	}
 	for i := range b {
 		catalog.UnmarshalState(b[:i]) // must not panic
+	}
+}
+
+// TestFinalized: the version never goes back, is part of snapshots, and one that this program does not read
+// is refused in words before anything of it is decoded. Until it is raised a snapshot begins as it always did.
+func TestFinalized(t *testing.T) {
+	d := &db{t, catalog.New()}
+	b, _ := d.s.MarshalBinary()
+	if d.s.Finalized() != 1 || b[0] != 1 {
+		t.Errorf("a new state is of version %d and begins with %d", d.s.Finalized(), b[0])
+	}
+	d.do("", &catalog.FinalizeVersion{Version: version.Binary}, &catalog.FinalizeVersion{Version: 1})
+	b, _ = d.s.MarshalBinary()
+	s, err := catalog.UnmarshalState(b)
+	if err != nil || s.Finalized() != version.Binary || b[0] != 2 || b[1] != version.Binary {
+		t.Fatal(err, s.Finalized(), b[:2])
+	}
+	b[1]++
+	if _, err := catalog.UnmarshalState(b); !pgerr.Is(err, pgerr.FeatureNotSupported) {
+		t.Errorf("a snapshot of a later version: %v", err)
 	}
 }
 

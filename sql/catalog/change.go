@@ -138,6 +138,8 @@ type (
 	DropNode struct{ ID uint64 }
 	// SetCluster sets the cluster's id, in the place of Was (40001 if it has another).
 	SetCluster struct{ ID, Was ClusterID }
+	// FinalizeVersion raises the cluster's finalised version. A node whose program is older stops at it.
+	FinalizeVersion struct{ Version uint32 }
 
 	// PutSetting sets a cluster setting, or with Unset removes it.
 	PutSetting struct {
@@ -237,6 +239,9 @@ type (
 		File  SegmentID
 		Nodes []uint64
 	}
+	// ForgetPast removes the files that left the catalog up to a time (Unix µs) and are kept for the past alone: for
+	// the room that they take.
+	ForgetPast struct{ Micros int64 }
 	// Truncate removes all segments of a table.
 	Truncate struct {
 		Table         types.OID

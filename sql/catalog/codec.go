@@ -2,12 +2,15 @@ package catalog
 
 import (
 	"cmp"
+	"encoding/binary"
 	"maps"
+	"math"
 	"slices"
 
 	"github.com/tributarydb/tributary/sql/codec"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
+	"github.com/tributarydb/tributary/sql/version"
 )
 
 // kinds is the order of change kinds on disk. Add at the end only.
@@ -20,6 +23,8 @@ var kinds = []Change{
 	&PutFunction{}, &DropFunction{},
 	&PutSchedule{}, &DropSchedule{},
 	&CancelTrial{},
+	&FinalizeVersion{},
+	&ForgetPast{},
 }
 
 func init() { codec.Union(kinds...) }
@@ -78,6 +83,10 @@ type image struct {
 	Statistics []*Statistics
 	Functions  []*Function
 	Schedules  []*Schedule
+	Finalized  uint32
+	At         int64 // Unix µs
+	Graves     []*Grave
+	Forgotten  int64
 }
 
 type imageSeq struct {
@@ -103,14 +112,25 @@ type imageEntry struct {
 	Side    uint8
 }
 
-// stateFormat is the first byte of an encoded State.
-const stateFormat = 1
+// finality is the part of a State that says which version it has.
+type finality struct{ finalized uint32 }
+
+// Finalized returns the cluster's finalised version: what programs of later ones add is not used yet.
+func (f finality) Finalized() uint32 { return max(f.finalized, 1) }
+
+// The first byte of an encoded State. Behind stateVersioned is the finalised version; stateFormat is for
+// version 1, whose programs know no other.
+const (
+	stateFormat    = 1
+	stateVersioned = 2
+)
 
 // MarshalBinary encodes s. Equal states have equal encodings.
 func (s *State) MarshalBinary() ([]byte, error) {
 	im := image{Version: s.version, NextOID: s.nextOID, Schemas: sorted(s.schemas), Relations: sorted(s.relations), Enums: sorted(s.types),
 		Roles: sorted(s.roles), Models: sorted(s.models), Jobs: sorted(s.jobs), Nodes: sorted(s.nodes), Manifests: sorted(s.manifests),
-		Settings: s.settings, Cluster: s.cluster, Removed: slices.Sorted(maps.Keys(s.removed)), Database: s.database, Defaults: s.DefaultGrants(), Statistics: sorted(s.statistics), Functions: sorted(s.functions), Schedules: sorted(s.schedules)}
+		Settings: s.settings, Cluster: s.cluster, Removed: slices.Sorted(maps.Keys(s.removed)), Database: s.database, Defaults: s.DefaultGrants(), Statistics: sorted(s.statistics), Functions: sorted(s.functions), Schedules: sorted(s.schedules),
+		Finalized: s.finalized, At: s.at, Graves: s.graves, Forgotten: s.forgotten}
 	for _, oid := range slices.Sorted(maps.Keys(s.sequences)) {
 		im.Sequences = append(im.Sequences, imageSeq{oid, s.sequences[oid]})
 	}
@@ -128,20 +148,40 @@ func (s *State) MarshalBinary() ([]byte, error) {
 		}
 		im.Unique = append(im.Unique, k)
 	}
-	return codec.Append([]byte{stateFormat}, im), nil
+	head := []byte{stateFormat}
+	if s.finalized > 1 {
+		head = binary.AppendUvarint([]byte{stateVersioned}, uint64(s.finalized))
+	}
+	return codec.Append(head, im), nil
+}
+
+// behindVersion checks the version of an encoded State, and returns the image behind it.
+func behindVersion(b []byte) ([]byte, error) {
+	if len(b) > 0 && b[0] == stateFormat {
+		return b[1:], version.Readable(1, "the catalog's snapshot")
+	}
+	if len(b) > 0 && b[0] == stateVersioned {
+		v, n := binary.Uvarint(b[1:])
+		if n > 0 && v <= math.MaxUint32 {
+			return b[1+n:], version.Readable(uint32(v), "the catalog's snapshot")
+		}
+	}
+	return nil, pgerr.New(pgerr.DataCorrupted, "unknown format of the catalog's snapshot")
 }
 
 // UnmarshalState decodes the result of MarshalBinary.
 func UnmarshalState(b []byte) (*State, error) {
-	if len(b) == 0 || b[0] != stateFormat {
-		return nil, pgerr.New(pgerr.DataCorrupted, "unknown format of the catalog's snapshot")
+	b, err := behindVersion(b)
+	if err != nil {
+		return nil, err
 	}
-	im, err := codec.Unmarshal[image](b[1:])
+	im, err := codec.Unmarshal[image](b)
 	if err != nil {
 		return nil, err
 	}
 	s := New()
-	s.version, s.nextOID = im.Version, im.NextOID
+	s.version, s.nextOID, s.finalized = im.Version, im.NextOID, im.Finalized
+	s.at, s.graves, s.forgotten = im.At, im.Graves, im.Forgotten // graveDue 0: the next commit computes it
 	s.schemas, s.roles, s.comments = map[types.OID]*Schema{}, map[types.OID]*Role{}, map[Dep]string{}
 	for _, x := range im.Schemas {
 		s.schemas[x.OID] = x

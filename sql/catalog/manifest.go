@@ -195,7 +195,7 @@ func EncodedBytes(s *State) (n int64) {
 			manifest(m)
 		}
 	}
-	return n + each*int64(len(s.relations)+len(s.roles))
+	return n + each*int64(len(s.relations)+len(s.roles)) + 128*int64(len(s.graves))
 }
 
 // Bytes returns the size of all segments.

@@ -381,6 +381,9 @@ type Job struct {
 	Trials []ModelTrial // of a search, by number, as far as they have begun
 	// CancelledTrials are the numbers of those that were asked to end, ascending.
 	CancelledTrials []int
+	// Past are the tables of the past that the query reads, in the order in which it names them, as they are in the statement's
+	// state (WithPast). Their segments are among Reads.
+	Past []*Relation
 	// Retrain is the version of the model that is trained again over the rows as they are now; 0 for none.
 	Retrain int
 }
@@ -446,6 +449,12 @@ func (j *Job) At(s *State) *State {
 	}
 	for _, m := range j.Reads {
 		n.manifests[m.Table] = m
+	}
+	if len(j.Past) > 0 {
+		n.relations = maps.Clone(s.relations)
+		for _, r := range j.Past {
+			n.relations[r.OID] = r
+		}
 	}
 	return &n
 }

@@ -33,13 +33,17 @@ func WithoutSessions(s *State) (*State, error) {
 			changes = append(changes, &DropJob{OID: j.OID})
 		}
 	}
-	return s.Apply(changes)
+	n, err := s.Apply(changes)
+	if err == nil {
+		n.graves = nil
+	}
+	return n, err
 }
 
 // Refound makes a state that was just decoded that of another cluster, which one node with all files founds: no
 // old member is a member, nor remembered as one.
 func Refound(s *State, cluster ClusterID, node uint64) {
-	s.cluster, s.nodes, s.removed = cluster, map[uint64]*Node{}, map[uint64]bool{}
+	s.cluster, s.nodes, s.removed, s.graves = cluster, map[uint64]*Node{}, map[uint64]bool{}, nil
 	here := []uint64{node}
 	for g := range FilesOf(s) {
 		g.Nodes = slices.Clone(here)

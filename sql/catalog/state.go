@@ -35,6 +35,9 @@ type State struct {
 	statistics map[types.OID]*Statistics
 	functionSet
 	schedules map[types.OID]*Schedule
+	finality
+
+	kept
 
 	definitions *Definitions
 }

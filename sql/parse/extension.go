@@ -118,6 +118,13 @@ type Restore struct {
 // ShowBackups is SHOW BACKUPS FROM 'uri'.
 type ShowBackups struct{ URI string }
 
+// Undrop is UNDROP TABLE name [AS OF 'time'] [RENAME TO name].
+type Undrop struct {
+	Name []string
+	AsOf string // "" for as it was when it was dropped
+	As   string // "" for the same name
+}
+
 // Explain is EXPLAIN of a training. EXPLAIN of anything else is an
 // *ast.ExplainStmt.
 type Explain struct {
@@ -158,6 +165,9 @@ const (
 	NodeReset
 )
 
+// FinalizeUpgrade is ALTER SYSTEM FINALIZE UPGRADE.
+type FinalizeUpgrade struct{}
+
 // NoEffect is a statement that is accepted and does nothing: MySQL's LOCK TABLES, SET NAMES and the
 // like. The Statement's Notices say so.
 type NoEffect struct{ Command string }
@@ -176,9 +186,11 @@ func (*ImportModel) Tag() string           { return "IMPORT MODEL" }
 func (*Backup) Tag() string                { return "BACKUP" }
 func (*Restore) Tag() string               { return "RESTORE" }
 func (*ShowBackups) Tag() string           { return "SHOW BACKUPS" }
+func (*Undrop) Tag() string                { return "UNDROP TABLE" }
 func (*Explain) Tag() string               { return "EXPLAIN" }
 func (*AlterTableRepartition) Tag() string { return "ALTER TABLE" }
 func (*AlterNode) Tag() string             { return "ALTER NODE" }
+func (*FinalizeUpgrade) Tag() string       { return "ALTER SYSTEM" }
 func (n *NoEffect) Tag() string            { return n.Command }
 
 func (*TrainModel) extension()            {}
@@ -193,8 +205,10 @@ func (*ExportModel) extension()           {}
 func (*ImportModel) extension()           {}
 func (*Backup) extension()                {}
 func (*Restore) extension()               {}
+func (*Undrop) extension()                {}
 func (*ShowBackups) extension()           {}
 func (*Explain) extension()               {}
 func (*AlterTableRepartition) extension() {}
 func (*AlterNode) extension()             {}
+func (*FinalizeUpgrade) extension()       {}
 func (*NoEffect) extension()              {}

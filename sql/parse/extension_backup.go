@@ -35,3 +35,14 @@ func (c *cursor) restore() *Restore {
 	r.Options = c.withOptions()
 	return r
 }
+
+func (c *cursor) undrop() *Undrop {
+	u := &Undrop{Name: c.qualified()}
+	if c.accept("as", "of") {
+		u.AsOf = c.str()
+	}
+	if c.accept("rename", "to") {
+		u.As = c.ident()
+	}
+	return u
+}

@@ -205,13 +205,24 @@ func (s *source) constant(lo, hi int) (ast.Node, error) {
 	return items[0].Val, nil
 }
 
-// pgExpr writes tokens [lo, hi) as SELECT …, with two spellings that are not
-// Postgres's: [1, 2] for ARRAY[1, 2], and in MySQL's dialect "x" for 'x'.
+// pgExpr writes tokens [lo, hi) as SELECT …, with spellings that are not
+// Postgres's: try_cast(x AS t) (see rewrite), [1, 2] for ARRAY[1, 2], and in MySQL's dialect "x" for 'x'.
 func (s *source) pgExpr(lo, hi int) *fragment {
 	w := newRewriter(s, lo, hi)
 	w.Put(lo, "SELECT")
 	arrays := 0
+	casts := map[int]bool{} // closing parentheses of try_cast
 	for i := lo; i < hi; i++ {
+		if end := tryCastAt(s, i, hi); end > 0 {
+			w.Copy(i, i+2)
+			i++
+			w.Put(i, "CAST(")
+			casts[end] = true
+			continue
+		}
+		if casts[i] {
+			w.Put(i, ")")
+		}
 		if end := s.excludeAt(i, lo, hi); end > 0 && !s.MySQL {
 			s.writeExclude(w, i, end)
 			i = end - 1

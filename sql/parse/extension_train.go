@@ -51,6 +51,8 @@ func (c *cursor) statement() Extension {
 		return c.alterModel()
 	case c.accept("alter", "node"):
 		return c.alterNode()
+	case c.accept("alter", "system", "finalize", "upgrade"):
+		return &FinalizeUpgrade{}
 	case c.accept("drop", "model"):
 		return c.dropModel()
 	case c.accept("export", "model"):
@@ -61,6 +63,8 @@ func (c *cursor) statement() Extension {
 		return c.backup()
 	case c.accept("restore"):
 		return c.restore()
+	case c.accept("undrop", "table"):
+		return c.undrop()
 	case c.accept("show", "backups"):
 		c.expect("from")
 		return &ShowBackups{URI: c.str()}

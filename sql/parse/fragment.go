@@ -24,6 +24,8 @@ type rewriter struct {
 	merge map[int]int // see merge.go
 	// relations are those by their first tokens that the grammar has no place for: see relation.go.
 	relations map[int]relation
+	past      bool          // tables are read as they were: see past.go
+	pivots    map[int]pivot // by the first tokens of their relations
 	names     *dottedNames
 	lists     bool
 }

@@ -155,6 +155,10 @@ func describeExtension(o Extension) string {
 		field("uri", o.URI)
 		field("as of", o.AsOf)
 		options(o.Options)
+	case *Undrop:
+		field("name", o.Name)
+		field("as of", o.AsOf)
+		field("as", o.As)
 	case *ShowBackups:
 		field("uri", o.URI)
 	case *Explain:

@@ -52,7 +52,7 @@ func (s *source) clauseAt(i int) int {
 		return 1
 	case s.IsWord(i, "offset"):
 		return 2
-	case s.IsWord(i, "for"):
+	case s.IsWord(i, "for") && !s.IsWord(i+1, "system_time"):
 		return clauseFor
 	}
 	return -1

@@ -180,6 +180,8 @@ func extensionObjects(o Extension) (out []string) {
 		add(n.Name)
 	case *Restore:
 		add(n.Name, n.As)
+	case *Undrop:
+		add(n.Name)
 	case *AlterTableRepartition:
 		add(n.Name)
 	case *AlterNode:

@@ -1,6 +1,7 @@
 package parse
 
 import (
+	"maps"
 	"strings"
 
 	"github.com/tributarydb/tributary/sql/lex"
@@ -15,6 +16,8 @@ import (
 //	ML.PREDICT(MODEL m@3, …)               →  ML.PREDICT('m@3', …)
 //	PREDICT(MODEL 'm', TABLE t)            →  PREDICT('m', t), which sqlglot makes of predict('m', t)
 //
+// and try_cast(x AS t) → try_cast(CAST(x AS t)), a function that the binder knows.
+//
 // The name inside the quotes is written as SQL would write it ("Big Name"
 // keeps its double quotes), so the binder reads it as it reads any model name.
 //
@@ -24,7 +27,7 @@ import (
 // characters, become what they stand for. Long lists of integers become one constant (integers.go).
 func (s *source) rewrite(lo, hi int, v survey) *fragment {
 	w := newRewriter(s, lo, hi)
-	w.merge, w.relations = v.merge, v.relations
+	w.merge, w.relations, w.past, w.pivots = v.merge, v.relations, v.past, maps.Clone(v.pivots)
 	s.rewriteTo(w, lo, hi)
 	return w.fragment()
 }
@@ -46,6 +49,21 @@ func (s *source) rewriteTo(w *rewriter, lo, hi int) {
 				i = s.rewriteTableArg(w, i, hi)
 				from = i
 			}
+		case w.past && startsPast(s, i, hi):
+			w.Copy(from, i)
+			i = writePast(s, w, i, hi)
+			from = i
+		case w.pivots[i].end > 0:
+			w.Copy(from, i)
+			i = writePivot(s, w, i)
+			from = i
+		case tryCastAt(s, i, hi) > 0:
+			end := tryCastAt(s, i, hi)
+			w.Copy(from, i+2)
+			w.Put(i+1, "CAST(")
+			s.rewriteTo(w, i+2, end)
+			w.Put(end, ")")
+			i, from = end, end
 		case w.relations[i].call != "":
 			w.Copy(from, i)
 			i = s.writeRelation(w, i, hi)
@@ -88,6 +106,27 @@ func (s *source) rewriteTo(w *rewriter, lo, hi int) {
 		}
 	}
 	w.Copy(from, hi)
+}
+
+// writePivot writes the relation at token i with what follows it, and returns the token after.
+func writePivot(s *source, w *rewriter, i int) int {
+	p := w.pivots[i]
+	delete(w.pivots, i)
+	w.Put(i, strings.ToLower(s.Raw(p.word))+"((SELECT * FROM")
+	s.rewriteTo(w, i, p.word)
+	body := s.Text[s.Toks[p.open+1].Start:s.Toks[p.end-1].End]
+	if p.open+1 == p.end {
+		body = ""
+	}
+	args := "), " + lex.QuoteLiteral(body)
+	if s.IsSelf(i, '(') && s.IsSelf(p.word-1, ')') {
+		args = " AS q" + args // a query needs an alias
+	}
+	if s.IsWord(p.word+1, "include") {
+		args += ", 'include'"
+	}
+	w.Put(p.word, args+")")
+	return p.end + 1
 }
 
 // rewriteModelArgs writes the arguments that begin with MODEL at token i and returns the first

@@ -16,8 +16,10 @@ type survey struct {
 	rewrite     bool // some tokens must be rewritten: see rewrite
 	bigNegative bool // -2147483648 and the like: see foldNegative
 	recursive   bool // CREATE RECURSIVE VIEW: see recursiveView
+	past        bool // a table is read as it was: see past.go
 	clauses     bool // a query has clauses both inside and after its parentheses
 	relations   map[int]relation
+	pivots      map[int]pivot
 	merge       map[int]int // ( and ) of a query with clauses inside and after: see merge.go
 	err         error       // what the grammar takes and Postgres refuses
 }
@@ -52,7 +54,13 @@ func (s *source) survey(lo, hi int) survey {
 				if s.IsWord(i, "with") && s.IsSelf(i-1, '(') && s.IsSelf(i-2, ')') && s.afterCTE(lo, i-2) {
 					refuse(pgerr.New(pgerr.SyntaxError, "multiple WITH clauses not allowed").At(s.Pos(i)))
 				}
-			case 5:
+			case 5, 7:
+				if start, p := pivotAt(s, lo, i, hi); start >= 0 {
+					if v.pivots == nil {
+						v.pivots = map[int]pivot{}
+					}
+					v.rewrite, v.pivots[start] = true, p
+				}
 				v.rewrite = v.rewrite || s.modelLiteral(i)
 				if s.floatAt(i, hi) {
 					v.rewrite = true
@@ -62,10 +70,14 @@ func (s *source) survey(lo, hi int) survey {
 				if s.IsWord(i, "within") && s.IsWord(i+1, "group") && s.IsSelf(i-1, ')') {
 					refuse(s.checkWithinGroup(lo, i))
 				}
+			case 8:
+				v.rewrite = v.rewrite || tryCastAt(s, i, hi) > 0
 			case 9:
 				if i-lo <= 3 && s.IsWord(i, "recursive") && s.IsWord(i+1, "view") && s.IsWord(lo, "create") {
 					v.recursive = true
 				}
+			case 11:
+				v.past = v.past || !s.MySQL && systemTime(s, i-1)
 			}
 		case lex.Op:
 			v.rewrite = v.rewrite || s.excludeAt(i, lo, hi) > 0
@@ -108,7 +120,7 @@ func (s *source) survey(lo, hi int) survey {
 			refuse(err)
 		}
 	}
-	v.rewrite = v.rewrite || v.merge != nil || len(v.relations) > 0
+	v.rewrite = v.rewrite || v.past || v.merge != nil || len(v.relations) > 0
 	return v
 }
 

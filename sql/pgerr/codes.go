@@ -134,6 +134,7 @@ const (
 	IOError                           Code = "58030"
 	UndefinedFile                     Code = "58P01"
 	DuplicateFile                     Code = "58P02"
+	SnapshotTooOld                    Code = "72000"
 	ConfigFileError                   Code = "F0000"
 	InternalError                     Code = "XX000"
 	DataCorrupted                     Code = "XX001"

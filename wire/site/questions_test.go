@@ -30,6 +30,8 @@ var questions = map[string][]string{
 	"out-of-memory":       {"error 53200", "statement needs too much ram"},
 	"which-algorithm":     {"what model type should i choose", "random forest or logistic regression, which to pick"},
 	"features":            {"one-hot encode a categorical column", "use strings and timestamps as model inputs"},
+	"python-functions":    {"apply a python function to every row", "write a custom aggregate"},
+	"pivot":               {"crosstab of rows into columns", "melt a wide table to long format"},
 	"missing-values":      {"impute nulls before training", "training data has gaps and nan"},
 	"tune-trees":          {"xgboost hyperparameters", "best depth and learning rate for gradient boosting"},
 	"rare-classes":        {"imbalanced data fraud detection", "only one percent of my rows are positive", "pick a cutoff for the probability"},

@@ -2,6 +2,8 @@ package userfn
 
 import (
 	"fmt"
+	"math"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -112,9 +114,62 @@ var predeclared = sync.OnceValue(func() starlark.StringDict {
 		}
 		return nil, fmt.Errorf("getattr: %s has no .%s field or method", a[0].Type(), name)
 	})
+	addNumbers(add)
 	addColumns(add)
 	return d
 })
+
+// addNumbers adds Python's sum and round, which Starlark does not have.
+func addNumbers(add func(name string, f func(r charger, args starlark.Tuple) (starlark.Value, error))) {
+	add("sum", func(r charger, a starlark.Tuple) (starlark.Value, error) {
+		if len(a) < 1 || len(a) > 2 {
+			return nil, fmt.Errorf("sum: got %d arguments, want 1 or 2", len(a))
+		}
+		it, ok := a[0].(starlark.Iterable)
+		if _, isColumn := a[0].(*column); !ok || isColumn {
+			return nil, fmt.Errorf("sum: a value of type %s has no sum", a[0].Type())
+		}
+		if n := starlark.Len(it); n > maxCount {
+			return nil, fmt.Errorf("sum: a sequence of %d elements is too long", n)
+		}
+		var total starlark.Value = starlark.MakeInt(0)
+		if len(a) == 2 {
+			total = a[1]
+		}
+		for x := range starlark.Elements(it) {
+			err := longInts(total, x)
+			if err == nil {
+				r.charge(weight(total) + weight(x))
+				total, err = starlark.Binary(syntax.PLUS, total, x)
+			}
+			if err != nil {
+				return nil, err
+			}
+		}
+		return total, nil
+	})
+	add("round", func(_ charger, a starlark.Tuple) (starlark.Value, error) {
+		if len(a) < 1 || len(a) > 2 {
+			return nil, fmt.Errorf("round: got %d arguments, want 1 or 2", len(a))
+		}
+		if _, whole := a[0].(starlark.Int); whole && len(a) == 1 {
+			return a[0], nil
+		}
+		x, ok := starlark.AsFloat(a[0])
+		if !ok {
+			return nil, fmt.Errorf("round: want a number, not %s", a[0].Type())
+		}
+		if len(a) == 1 {
+			return starlark.NumberToInt(starlark.Float(math.RoundToEven(x)))
+		}
+		digits, err := starlark.AsInt32(a[1])
+		if err != nil || digits < 0 || digits > 300 {
+			return nil, fmt.Errorf("round: the number of digits must be from 0 to 300")
+		}
+		x, err = strconv.ParseFloat(strconv.FormatFloat(x, 'f', digits, 64), 64)
+		return starlark.Float(x), err
+	})
+}
 
 // weight estimates what a copy of a value takes: of a sequence, its references.
 func weight(v starlark.Value) int {

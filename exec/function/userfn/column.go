@@ -4,9 +4,12 @@ import (
 	"fmt"
 	"math"
 	"sort"
+	"unsafe"
 
 	"go.starlark.net/starlark"
 	"go.starlark.net/syntax"
+
+	"github.com/tributarydb/tributary/exec/vector"
 )
 
 // batch is the rows of a call of def f(batch): its columns by name, as batch.a or batch["a"], and their number
@@ -72,6 +75,8 @@ type column struct {
 	b    []bool
 	v    []starlark.Value
 	null []bool // nil: none is; of values they are None
+	// room is where what is computed of the column lies: the call's, which ends before it is reused.
+	room *vector.Arena
 }
 
 var (
@@ -155,7 +160,7 @@ func (c *column) number() ([]float64, bool) {
 	case floats:
 		return c.f, true
 	case ints:
-		out := make([]float64, c.n)
+		out := vector.Alloc[float64](c.room, c.n)
 		for i, x := range c.i {
 			out[i] = float64(x)
 		}
@@ -169,7 +174,7 @@ func nulls(a, b *column, n int) []bool {
 	if a.null == nil && b.null == nil && a.kind != values && b.kind != values {
 		return nil
 	}
-	out := make([]bool, n)
+	out := vector.Alloc[bool](roomOf(a, b), n)
 	for i := range out {
 		out[i] = a.isNull(at(a, i)) || b.isNull(at(b, i))
 	}
@@ -183,27 +188,134 @@ func at(c *column, i int) int {
 	return i
 }
 
-// each computes z[i] of x[i] and y[i], either of which may be one for all rows.
-func each[T, R any](n int, x, y []T, f func(a, b T) R) []R {
-	out := make([]R, n)
-	switch {
-	case len(x) == n && len(y) == n:
-		y = y[:len(x)]
-		for i, a := range x {
-			out[i] = f(a, y[i])
+func roomOf(a, b *column) *vector.Arena {
+	if a.room != nil {
+		return a.room
+	}
+	return b.room
+}
+
+// blockRows is how many values a kernel computes at a time: few enough that a value that stands for all rows is
+// written out for them.
+const blockRows = 256
+
+// each computes n values of x and y, either of which may be one for all rows, by a loop over blocks of both.
+func each[T, R any](room *vector.Arena, n int, x, y []T, kernel func(out []R, x, y []T)) []R {
+	out := vector.Alloc[R](room, n)
+	var same [2][blockRows]T
+	part := func(k int, v []T, from, to int) []T {
+		if len(v) == 1 && n != 1 {
+			return same[k][:to-from]
 		}
-	case len(x) == n:
-		b := y[0]
-		for i, a := range x {
-			out[i] = f(a, b)
-		}
-	case len(y) == n:
-		a := x[0]
-		for i, b := range y {
-			out[i] = f(a, b)
+		return v[from:to]
+	}
+	for k, v := range [2][]T{x, y} {
+		if len(v) == 1 {
+			for i := range same[k] {
+				same[k][i] = v[0]
+			}
 		}
 	}
+	for from := 0; from < n; from += blockRows {
+		to := min(n, from+blockRows)
+		kernel(out[from:to], part(0, x, from, to), part(1, y, from, to))
+	}
 	return out
+}
+
+// arithmetic are the kernels of numbers that cannot fail.
+var arithmetic = map[syntax.Token]func(out, x, y []float64){
+	syntax.PLUS: func(out, x, y []float64) {
+		x, y = x[:len(out)], y[:len(out)]
+		for i := range out {
+			out[i] = x[i] + y[i]
+		}
+	},
+	syntax.MINUS: func(out, x, y []float64) {
+		x, y = x[:len(out)], y[:len(out)]
+		for i := range out {
+			out[i] = x[i] - y[i]
+		}
+	},
+	syntax.STAR: func(out, x, y []float64) {
+		x, y = x[:len(out)], y[:len(out)]
+		for i := range out {
+			out[i] = x[i] * y[i]
+		}
+	},
+	syntax.SLASH: func(out, x, y []float64) {
+		x, y = x[:len(out)], y[:len(out)]
+		for i := range out {
+			out[i] = x[i] / y[i]
+		}
+	},
+	syntax.SLASHSLASH: func(out, x, y []float64) {
+		for i := range out {
+			out[i] = math.Floor(x[i] / y[i])
+		}
+	},
+	syntax.PERCENT: func(out, x, y []float64) {
+		for i := range out {
+			m := math.Mod(x[i], y[i])
+			if m != 0 && (m < 0) != (y[i] < 0) {
+				m += y[i]
+			}
+			out[i] = m
+		}
+	},
+}
+
+// comparisons are the kernels of comparisons.
+var comparisons = map[syntax.Token]func(out []bool, x, y []float64){
+	syntax.EQL: func(out []bool, x, y []float64) {
+		for i := range out {
+			out[i] = x[i] == y[i]
+		}
+	},
+	syntax.NEQ: func(out []bool, x, y []float64) {
+		for i := range out {
+			out[i] = x[i] != y[i]
+		}
+	},
+	syntax.LT: func(out []bool, x, y []float64) {
+		for i := range out {
+			out[i] = x[i] < y[i]
+		}
+	},
+	syntax.LE: func(out []bool, x, y []float64) {
+		for i := range out {
+			out[i] = x[i] <= y[i]
+		}
+	},
+	syntax.GT: func(out []bool, x, y []float64) {
+		for i := range out {
+			out[i] = x[i] > y[i]
+		}
+	},
+	syntax.GE: func(out []bool, x, y []float64) {
+		for i := range out {
+			out[i] = x[i] >= y[i]
+		}
+	},
+}
+
+// logical are the kernels of masks.
+var logical = map[syntax.Token]func(out, x, y []bool){
+	syntax.AMP: func(out, x, y []bool) {
+		for i := range out {
+			out[i] = x[i] && y[i]
+		}
+	},
+	syntax.PIPE: func(out, x, y []bool) {
+		for i := range out {
+			out[i] = x[i] || y[i]
+		}
+	},
+	syntax.CIRCUMFLEX: func(out, x, y []bool) {
+		for i := range out {
+			out[i] = x[i] != y[i]
+		}
+	},
 }
 
 func (c *column) Binary(op syntax.Token, y starlark.Value, side starlark.Side) (starlark.Value, error) {
@@ -231,15 +343,10 @@ func combine(op syntax.Token, a, b *column) (starlark.Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	null := nulls(a, b, n)
+	null, room := nulls(a, b, n), roomOf(a, b)
 	if a.kind == bools && b.kind == bools {
-		switch op {
-		case syntax.AMP:
-			return &column{kind: bools, n: n, null: null, b: each(n, a.b, b.b, func(x, y bool) bool { return x && y })}, nil
-		case syntax.PIPE:
-			return &column{kind: bools, n: n, null: null, b: each(n, a.b, b.b, func(x, y bool) bool { return x || y })}, nil
-		case syntax.CIRCUMFLEX:
-			return &column{kind: bools, n: n, null: null, b: each(n, a.b, b.b, func(x, y bool) bool { return x != y })}, nil
+		if kernel := logical[op]; kernel != nil {
+			return &column{kind: bools, n: n, null: null, room: room, b: each(room, n, a.b, b.b, kernel)}, nil
 		}
 		return nil, nil
 	}
@@ -256,36 +363,18 @@ func combine(op syntax.Token, a, b *column) (starlark.Value, error) {
 			return starlark.Binary(op, x, y)
 		})
 	}
-	out := &column{kind: floats, n: n, null: null}
-	switch op {
-	case syntax.PLUS:
-		out.f = each(n, x, y, func(a, b float64) float64 { return a + b })
-	case syntax.MINUS:
-		out.f = each(n, x, y, func(a, b float64) float64 { return a - b })
-	case syntax.STAR:
-		out.f = each(n, x, y, func(a, b float64) float64 { return a * b })
-	case syntax.SLASH:
-		out.f = each(n, x, y, func(a, b float64) float64 { return a / b })
-	case syntax.SLASHSLASH:
-		out.f = each(n, x, y, func(a, b float64) float64 { return math.Floor(a / b) })
-	case syntax.PERCENT:
-		out.f = each(n, x, y, func(a, b float64) float64 {
-			m := math.Mod(a, b)
-			if m != 0 && (m < 0) != (b < 0) {
-				m += b
-			}
-			return m
-		})
-	default:
+	kernel := arithmetic[op]
+	if kernel == nil {
 		return nil, nil
 	}
-	return out, nil
+	return &column{kind: floats, n: n, null: null, room: room, f: each(room, n, x, y, kernel)}, nil
 }
 
 // combineInts computes with integers; an overflow or a division by zero is an error.
 func combineInts(op syntax.Token, a, b *column, n int, null []bool) (starlark.Value, error) {
-	out := &column{kind: ints, n: n, null: null, i: make([]int64, n)}
+	out := &column{kind: ints, n: n, null: null, room: roomOf(a, b), i: vector.Alloc[int64](roomOf(a, b), n)}
 	for i := range n {
+		out.i[i] = 0
 		if null != nil && null[i] {
 			continue
 		}
@@ -343,7 +432,7 @@ func elementwise(n int, a, b *column, f func(x, y starlark.Value) (starlark.Valu
 func (c *column) Unary(op syntax.Token) (starlark.Value, error) {
 	switch {
 	case op == syntax.TILDE && c.kind == bools:
-		return &column{kind: bools, n: c.n, null: c.null, b: each(c.n, c.b, []bool{true}, func(x, _ bool) bool { return !x })}, nil
+		return &column{kind: bools, n: c.n, null: c.null, room: c.room, b: each(c.room, c.n, c.b, []bool{true}, logical[syntax.CIRCUMFLEX])}, nil
 	case op == syntax.MINUS && (c.kind == floats || c.kind == ints):
 		return combine(syntax.STAR, c, &column{kind: ints, n: 1, i: []int64{-1}})
 	}
@@ -385,7 +474,7 @@ func (c *column) Attr(name string) (starlark.Value, error) {
 	if f, ok := floatMethods[name]; ok && (c.kind == floats || c.kind == ints) {
 		return method(0, func(*starlark.Thread, starlark.Tuple) (starlark.Value, error) {
 			x, _ := c.number()
-			out := &column{kind: floats, n: c.n, null: c.null, f: make([]float64, c.n)}
+			out := &column{kind: floats, n: c.n, null: c.null, room: c.room, f: vector.Alloc[float64](c.room, c.n)}
 			for i, v := range x {
 				out.f[i] = f(v)
 			}
@@ -395,7 +484,7 @@ func (c *column) Attr(name string) (starlark.Value, error) {
 	switch name {
 	case "isnull":
 		return method(0, func(*starlark.Thread, starlark.Tuple) (starlark.Value, error) {
-			out := &column{kind: bools, n: c.n, b: make([]bool, c.n)}
+			out := &column{kind: bools, n: c.n, room: c.room, b: vector.Alloc[bool](c.room, c.n)}
 			for i := range out.b {
 				out.b[i] = c.isNull(i)
 			}
@@ -403,7 +492,7 @@ func (c *column) Attr(name string) (starlark.Value, error) {
 		})
 	case "fillna":
 		return method(1, func(_ *starlark.Thread, args starlark.Tuple) (starlark.Value, error) {
-			is := &column{kind: bools, n: c.n, b: make([]bool, c.n)}
+			is := &column{kind: bools, n: c.n, room: c.room, b: vector.Alloc[bool](c.room, c.n)}
 			for i := range is.b {
 				is.b[i] = c.isNull(i)
 			}
@@ -417,7 +506,7 @@ func (c *column) Attr(name string) (starlark.Value, error) {
 			if !ok || !ok1 || !ok2 {
 				return nil, fmt.Errorf("clip: want numbers")
 			}
-			out := &column{kind: floats, n: c.n, null: c.null, f: make([]float64, c.n)}
+			out := &column{kind: floats, n: c.n, null: c.null, room: c.room, f: vector.Alloc[float64](c.room, c.n)}
 			for i, v := range x {
 				out.f[i] = min(max(v, lo), hi)
 			}
@@ -429,7 +518,7 @@ func (c *column) Attr(name string) (starlark.Value, error) {
 			if !ok {
 				return nil, fmt.Errorf("float: want numbers")
 			}
-			return &column{kind: floats, n: c.n, null: c.null, f: x}, nil
+			return &column{kind: floats, n: c.n, null: c.null, room: c.room, f: x}, nil
 		})
 	case "map":
 		return method(1, func(t *starlark.Thread, args starlark.Tuple) (starlark.Value, error) {
@@ -457,7 +546,7 @@ func (c *column) compare(op syntax.Token, y starlark.Value) (starlark.Value, err
 	if err != nil {
 		return nil, err
 	}
-	out := &column{kind: bools, n: n, null: nulls(c, o, n)}
+	out := &column{kind: bools, n: n, null: nulls(c, o, n), room: roomOf(c, o)}
 	x, ok1 := c.number()
 	z, ok2 := o.number()
 	if !ok1 || !ok2 {
@@ -474,20 +563,7 @@ func (c *column) compare(op syntax.Token, y starlark.Value) (starlark.Value, err
 		}
 		return out, nil
 	}
-	switch op {
-	case syntax.EQL:
-		out.b = each(n, x, z, func(a, b float64) bool { return a == b })
-	case syntax.NEQ:
-		out.b = each(n, x, z, func(a, b float64) bool { return a != b })
-	case syntax.LT:
-		out.b = each(n, x, z, func(a, b float64) bool { return a < b })
-	case syntax.LE:
-		out.b = each(n, x, z, func(a, b float64) bool { return a <= b })
-	case syntax.GT:
-		out.b = each(n, x, z, func(a, b float64) bool { return a > b })
-	case syntax.GE:
-		out.b = each(n, x, z, func(a, b float64) bool { return a >= b })
-	}
+	out.b = each(out.room, n, x, z, comparisons[op])
 	return out, nil
 }
 
@@ -502,10 +578,29 @@ func choose(mask *column, x, y starlark.Value) (starlark.Value, error) {
 	if a.n != n && a.n != 1 || b.n != n && b.n != 1 {
 		return nil, fmt.Errorf("where: columns of %d, %d and %d rows", n, a.n, b.n)
 	}
+	room := mask.room
+	if fa, ok := a.number(); ok && a.null == nil && b.null == nil {
+		if fb, ok := b.number(); ok {
+			m := mask.b
+			if mask.null != nil {
+				m = each(room, n, mask.b, mask.null, func(out, x, null []bool) {
+					for i := range out {
+						out[i] = x[i] && !null[i]
+					}
+				})
+			}
+			at := 0
+			f := each(room, n, fa, fb, func(out, x, y []float64) {
+				pick(out, m[at:at+len(out)], x, y)
+				at += len(out)
+			})
+			return &column{kind: floats, n: n, room: room, f: f}, nil
+		}
+	}
 	yes := func(i int) bool { return mask.b[i] && !mask.isNull(i) }
 	if fa, ok := a.number(); ok {
 		if fb, ok := b.number(); ok {
-			out := &column{kind: floats, n: n, f: make([]float64, n)}
+			out := &column{kind: floats, n: n, room: room, f: vector.Alloc[float64](room, n)}
 			if a.null != nil || b.null != nil {
 				out.null = make([]bool, n)
 			}
@@ -534,6 +629,22 @@ func choose(mask *column, x, y starlark.Value) (starlark.Value, error) {
 		}
 	}
 	return out, nil
+}
+
+// pick takes x where the mask is true, and else y. As integers, of which the processor chooses one without a branch: a
+// mask is as good as random.
+func pick(out []float64, mask []bool, x, y []float64) {
+	n := len(out)
+	bits := func(v []float64) []uint64 { return unsafe.Slice((*uint64)(unsafe.Pointer(unsafe.SliceData(v))), n) }
+	o, a, b := bits(out), bits(x), bits(y)
+	mask, a, b = mask[:n], a[:n], b[:n]
+	for i := range o {
+		v, w := b[i], a[i]
+		if mask[i] {
+			v = w
+		}
+		o[i] = v
+	}
 }
 
 // addColumns adds where(mask, a, b).

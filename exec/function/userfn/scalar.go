@@ -201,13 +201,8 @@ func (r *running) byBatch(c *function.Call, args []*vector.Vec) (*vector.Vec, er
 		if x.n != c.N {
 			return nil, r.wrongLength(x.n, c.N)
 		}
-		if c.Ret.OID == types.Float8OID && x.kind == floats {
-			return function.Each(c, func(i int) (float64, error) {
-				if x.null != nil && x.null[i] {
-					return 0, function.ErrNull
-				}
-				return x.f[i], nil
-			})
+		if v := x.vector(c); v != nil {
+			return v, nil
 		}
 		return results(c, func(i int) (starlark.Value, error) { return x.Index(i), nil })
 	case *starlark.List:
@@ -219,26 +214,52 @@ func (r *running) byBatch(c *function.Call, args []*vector.Vec) (*vector.Vec, er
 	return results(c, func(int) (starlark.Value, error) { return v, nil })
 }
 
+// vector is a column that has the form of the result, as it lies; nil for others.
+func (x *column) vector(c *function.Call) *vector.Vec {
+	valid := c.Valid
+	if x.null != nil {
+		valid = vector.Alloc[byte](c.Arena, (x.n+7)/8)
+		clear(valid)
+		for i, null := range x.null {
+			if !null && !c.Skip(i) {
+				valid[i>>3] |= 1 << (i & 7)
+			}
+		}
+	}
+	switch {
+	case x.kind == floats && c.Ret.OID == types.Float8OID:
+		return vector.NewFixed(vector.F64, x.f, valid)
+	case x.kind == ints && c.Ret.OID == types.Float8OID:
+		f, _ := x.number()
+		return vector.NewFixed(vector.F64, f, valid)
+	case x.kind == ints && c.Ret.OID == types.Int8OID:
+		return vector.NewFixed(vector.I64, x.i, valid)
+	case x.kind == bools && c.Ret.OID == types.BoolOID:
+		return vector.NewFixed(vector.Bool, x.b, valid)
+	}
+	return nil
+}
+
 func (r *running) wrongLength(got, want int) error {
 	return pgerr.New(pgerr.ExternalRoutineException, "Starlark function %s returned %d values for %d rows", r.f.Name, got, want)
 }
 
 // columnOf is an argument of all rows.
 func columnOf(c *function.Call, v *vector.Vec, t types.Type, env *types.Env) (*column, error) {
-	col := &column{n: c.N}
+	col := &column{n: c.N, room: c.Arena}
 	if v.Kind == vector.Null || v.Valid != nil {
-		col.null = make([]bool, c.N)
+		col.null = vector.Alloc[bool](c.Arena, c.N)
 		for i := range col.null {
 			col.null[i] = v.Null(i)
 		}
 	}
 	switch t.Class() {
 	case types.ClassFloat:
-		col.kind, col.f = floats, make([]float64, c.N)
-		if v.Kind == vector.F64 && !v.One {
-			copy(col.f, vector.Values[float64](v))
+		if col.kind = floats; v.Kind == vector.F64 && !v.One {
+			col.f = vector.Values[float64](v) // as it lies: columns never change
 			break
 		}
+		col.f = make([]float64, c.N)
 		if v.Kind != vector.Null {
 			x := vector.Reader[float64](v, t)
 			for i := range col.f {
@@ -246,7 +267,11 @@ func columnOf(c *function.Call, v *vector.Vec, t types.Type, env *types.Env) (*c
 			}
 		}
 	case types.ClassInteger:
-		col.kind, col.i = ints, make([]int64, c.N)
+		if col.kind = ints; v.Kind == vector.I64 && !v.One {
+			col.i = vector.Values[int64](v)
+			break
+		}
+		col.i = make([]int64, c.N)
 		if v.Kind != vector.Null {
 			x := vector.IntReader(v)
 			for i := range col.i {

@@ -20,6 +20,19 @@ import (
 // are rewritten. They return a row for each column of the query, with DuckDB's columns. ok is false for other
 // calls.
 func aboutQuery(sc *scope.Scope, name string, n *ast.RangeFunction, fc *ast.FuncCall) (it scope.FromItem, ok bool, err error) {
+	if s, ok, err := bindShape(sc, name, fc); ok || err != nil {
+		text := ""
+		if err == nil {
+			if text = shapes[name].text(s); s.err != nil {
+				err = s.err
+			}
+		}
+		if err != nil {
+			return it, true, err
+		}
+		it, err = overQuery(sc, text, s.sel, name, n)
+		return it, true, err
+	}
 	args := typing.Items(fc.Args)
 	if name != "describe" && name != "summarize" || len(args) != 1 {
 		return it, false, nil
@@ -40,9 +53,15 @@ func aboutQuery(sc *scope.Scope, name string, n *ast.RangeFunction, fc *ast.Func
 	if name == "summarize" {
 		text = summarizeText(sc.Binder, q)
 	}
+	it, err = overQuery(sc, text, sel, name, n)
+	return it, true, err
+}
+
+// overQuery binds the text of a query in which the relation q stands for sel.
+func overQuery(sc *scope.Scope, text string, sel *ast.SelectStmt, name string, n *ast.RangeFunction) (it scope.FromItem, err error) {
 	stmt, err := parse.One(text, parse.Postgres)
 	if err != nil {
-		return it, true, err
+		return it, err
 	}
 	ast.Rewrite(stmt.Node.(*ast.SelectStmt), func(c *ast.Cursor) bool {
 		if r, ok := c.Node().(*ast.RangeSubselect); ok && r.Alias != nil && r.Alias.AliasName == "q" {
@@ -55,8 +74,7 @@ func aboutQuery(sc *scope.Scope, name string, n *ast.RangeFunction, fc *ast.Func
 	if as == nil {
 		as = ast.NewAlias(name, nil)
 	}
-	it, err = FromItem(sc, ast.NewRangeSubselect(false, stmt.Node.(*ast.SelectStmt), as), nil)
-	return it, true, err
+	return FromItem(sc, ast.NewRangeSubselect(false, stmt.Node.(*ast.SelectStmt), as), nil)
 }
 
 func typeText(t types.Type) string { return fmt.Sprintf("format_type(%d, %d)", t.OID, t.Mod) }

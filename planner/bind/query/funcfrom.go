@@ -3,6 +3,7 @@ package query
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/multigres/multigres/go/common/parser/ast"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/tributarydb/tributary/planner/fn"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/parse"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -302,6 +304,9 @@ func relationFunc(sc *scope.Scope, n *ast.RangeFunction, fc *ast.FuncCall) (scop
 		}
 		return it, false, nil
 	}
+	if it, ok, err := pastTable(sc, schema, name, n, fc); ok || err != nil {
+		return it, ok, err
+	}
 	if it, ok, err := viewFunc(sc, schema, name, n, fc); ok || err != nil {
 		return it, ok, err
 	}
@@ -433,4 +438,107 @@ func ConstArg(b *scope.Binder, e expr.Expr, name string, n ast.Node) (types.Datu
 		return d, e.Type(), err
 	}
 	return nil, types.Type{}, pgerr.Unsupported("the arguments of %s must be constants", name).At(b.PosExpr(n))
+}
+
+// pastTable binds table_as_of('t', time), to which t FOR SYSTEM_TIME AS OF time is rewritten: the name is looked up at that time,
+// and the table of then becomes one of the statement's state, beside those of now. ok is false for other calls.
+func pastTable(sc *scope.Scope, schema, name string, n *ast.RangeFunction, fc *ast.FuncCall) (it scope.FromItem, ok bool, err error) {
+	b := sc.Binder
+	args := typing.Items(fc.Args)
+	if schema != "pg_catalog" || name != parse.PastFunction || len(args) != 2 {
+		return it, false, nil
+	}
+	parts, err := catalog.SplitName(parse.ConstText(args[0]))
+	if err != nil {
+		return it, true, err
+	}
+	rv := ast.NewRangeVar(parts[len(parts)-1], "", "")
+	scan := func(rel *catalog.Relation, schema string) (scope.FromItem, bool, error) {
+		scan, rl, err := Scan(sc, rel, schema, rv, b.TableUse(rel, 'r'))
+		if err != nil {
+			return it, true, err
+		}
+		it, err = Finish(sc, scan, rl, n.Alias, "table")
+		return it, true, err
+	}
+	if b.Session.Recorded && b.View == nil {
+		all := catalog.PastOf(b.Session.State)
+		if b.Session.Named >= len(all) {
+			return it, true, pgerr.Internal("a table of the past was not recorded")
+		}
+		b.Session.Named++
+		return scan(all[b.Session.Named-1], "")
+	}
+	at, known, err := timeOf(sc, args[1])
+	if err != nil {
+		return it, true, err
+	}
+	if b.Session.Past == nil || b.View != nil {
+		return it, true, pgerr.Unsupported("FOR SYSTEM_TIME is not supported here").WithHint("Read the view or the function in a transaction with tributary.as_of.")
+	}
+	b.Session.Dated = true
+	now := b.Session.State
+	then := now
+	if known {
+		if then, err = b.Session.Past(at); err != nil {
+			return it, true, b.At(err, b.SpotExpr(args[1]))
+		}
+	}
+	if len(parts) > 1 {
+		rv.SchemaName = parts[len(parts)-2]
+	}
+	if len(parts) > 2 {
+		rv.CatalogName = parts[len(parts)-3]
+	}
+	b.Session.State = then
+	hit, err := FindRelation(b, rv)
+	b.Session.State = now
+	if err != nil {
+		return it, true, err
+	}
+	if hit.Virtual != nil || hit.Rel.Kind != catalog.KindTable && hit.Rel.Kind != catalog.KindMatView {
+		return it, true, pgerr.Unsupported("FOR SYSTEM_TIME is supported for tables and materialized views only").At(b.PosIdent(rv.RelName)).
+			WithHint("Read other relations in a transaction with tributary.as_of.")
+	}
+	st, rel := catalog.WithPast(now, then, hit.Rel)
+	b.Session.State = st
+	return scan(rel, hit.Schema)
+}
+
+// timeOf evaluates a time. It is not known where the values of parameters are not.
+func timeOf(sc *scope.Scope, n ast.Node) (at time.Time, known bool, err error) {
+	b := sc.Binder
+	e, err := sc.Expr(n, scope.Place{Name: "FOR SYSTEM_TIME"})
+	if err != nil {
+		return at, false, err
+	}
+	if e.Type().OID == types.IntervalOID {
+		now, err := b.CallByName("now", nil, typing.Position{})
+		if err != nil {
+			return at, false, err
+		}
+		if e, err = b.Operator("+", now, e, b.SpotExpr(n)); err != nil {
+			return at, false, err
+		}
+	}
+	if e, err = b.Assign(e, "FOR SYSTEM_TIME", types.Timestamptz, b.SpotExpr(n)); err != nil {
+		return at, false, err
+	}
+	constant := true
+	b.EachCol(e, func(expr.ColID) { constant = false })
+	if !constant || scope.HasSubquery(e) || b.Session.Fold == nil {
+		return at, false, pgerr.Unsupported("the time of FOR SYSTEM_TIME must be a constant").At(b.PosExpr(n))
+	}
+	if hasParam(e) && !b.Session.HasParams {
+		return at, false, nil
+	}
+	d, err := b.Session.Fold(e)
+	if err != nil {
+		return at, false, b.At(err, b.SpotExpr(n))
+	}
+	micros, ok := d.(int64)
+	if !ok {
+		return at, false, pgerr.New(pgerr.NullValueNotAllowed, "the time of FOR SYSTEM_TIME must not be null").At(b.PosExpr(n))
+	}
+	return time.UnixMicro(micros).UTC(), true, nil
 }

@@ -57,6 +57,10 @@ func (s *selectBinder) locking() error {
 			if r.Nullable {
 				return pgerr.Unsupported("%s cannot be applied to the nullable side of an outer join", word)
 			}
+			if past := func(oid types.OID) bool { return oid >= catalog.PastOID }; r.Table != nil && past(r.Table.OID) ||
+				r.Scan == nil && slices.ContainsFunc(b.Stmt.Uses, func(u scope.Use) bool { return past(u.OID) }) {
+				return pgerr.Unsupported("%s cannot be applied to a table of the past", word)
+			}
 			s.lock(r, plan.Lock{Share: l.Strength <= ast.LCS_FORSHARE, Skip: l.WaitPolicy == ast.LockWaitSkip, NoWait: l.WaitPolicy == ast.LockWaitError})
 		}
 	}

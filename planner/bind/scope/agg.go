@@ -161,7 +161,7 @@ func (sc *Scope) addAggregate(call expr.AggCall, p Place, pos typing.Position) (
 			return Col(a.Item.Col), nil
 		}
 	}
-	c := b.NewCol(owner, call.Fn.Name, call.Typ)
+	c := b.NewCol(owner, call.Fn.Shown(), call.Typ)
 	b.Stmt.Kind[c.ID] = 'a'
 	a := &aggItem{Item: plan.AggItem{Col: c, Call: call}}
 	owner.Aggs = append(owner.Aggs, a)

@@ -2,6 +2,7 @@ package scope
 
 import (
 	"strings"
+	"time"
 
 	"github.com/multigres/multigres/go/common/parser/ast"
 
@@ -14,7 +15,7 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// Session is the part of the session that binding a statement needs. It is only read.
+// Session is the part of the session that binding a statement needs. Only State, Named and Dated are changed: see Past.
 type Session struct {
 	typing.Names
 	// ParamTypes are the types the client gave for $1, $2, …; OID 0 or unknown
@@ -32,6 +33,17 @@ type Session struct {
 	// Fold evaluates an expression without columns, for arguments that must be
 	// constants (of sources, of ml relations). nil allows literals only.
 	Fold func(expr.Expr) (types.Datum, error)
+	// Past returns the catalog as it was at a time, as it may be read now; nil where the past cannot be read. A table that is
+	// read so becomes one of State, which is another then.
+	Past func(at time.Time) (*catalog.State, error)
+	// Recorded: the text was bound before, and State has the tables of the past that it names (catalog.PastOf); Named counts
+	// those that binding has come to.
+	Recorded bool
+	Named    int
+	// Dated is set where what the statement means depends on the time or on values of parameters.
+	Dated bool
+	// HasParams: Fold knows the values of parameters.
+	HasParams bool
 	// Poll, where set, is called at each query, FROM item and expression; its error ends binding.
 	Poll plan.Poll
 	// Grown, where set, is told now and then how many columns the statement's plan has; its error ends binding.

@@ -22,6 +22,9 @@ func (sc *Scope) funcCall(n *ast.FuncCall, p Place) (expr.Expr, error) {
 	if (name == "predict" || name == "predict_proba") && (schema == "" || schema == "ml") {
 		return b.Stmt.Nested.Predict(sc, name, typing.Items(n.Args), p)
 	}
+	if e, err := tryCast(sc, n, schema, name, p); e != nil || err != nil {
+		return e, err
+	}
 	inv, err := sc.Invocation(n, p)
 	if err != nil {
 		return nil, err

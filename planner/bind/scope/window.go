@@ -83,7 +83,7 @@ func (sc *Scope) windowCall(over *ast.WindowDef, call expr.AggCall, p Place, pos
 		lv.windowAt[window] = append(lv.windowAt[window], it)
 	}
 	lv.windowAt[whole] = append(lv.windowAt[whole], it)
-	it.Item.Col = b.NewCol(lv, call.Fn.Name, call.Typ)
+	it.Item.Col = b.NewCol(lv, call.Fn.Shown(), call.Typ)
 	b.Stmt.Kind[it.Item.Col.ID] = 'w'
 	lv.WindowCalls = append(lv.WindowCalls, it)
 	return Col(it.Item.Col), nil

@@ -37,7 +37,7 @@ type Host interface {
 	SchemaFor(*ast.RangeVar) (*catalog.Schema, error)
 	Lasting() []string
 	UsableType(*ast.TypeName) (types.Type, error)
-	// RemoveUses drops the views, defaults, constraints, columns and indexes that call a function. depends is told of
+	// RemoveUses drops the views, defaults, constraints, columns, indexes and models that call a function. depends is told of
 	// each first, and may refuse.
 	RemoveUses(f *catalog.Function, depends func(what string) error) error
 }

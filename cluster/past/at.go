@@ -1,0 +1,178 @@
+package past
+
+import (
+	"bufio"
+	"context"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/tributarydb/tributary/cluster/meta"
+	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/pgerr"
+)
+
+// Seen returns the state of a time as it may be read now: the last one whose time is not later. At now's own time and later
+// that is now.
+func (h *History) Seen(ctx context.Context, now *catalog.State, at time.Time) (*catalog.State, error) {
+	if !at.Before(now.Time()) {
+		return now, nil
+	}
+	e, err := h.at(ctx, moment{at: at})
+	if err != nil {
+		return nil, err
+	}
+	return h.states.seen(e, now), nil
+}
+
+// Was returns the state of a time, or if that is not 0 of a version that is not the newest, with its privileges of then.
+func (h *History) Was(ctx context.Context, now *catalog.State, at time.Time, version uint64) (*catalog.State, error) {
+	if version == 0 && !at.Before(now.Time()) {
+		return now, nil
+	}
+	e, err := h.at(ctx, moment{at, version})
+	if err != nil {
+		return nil, err
+	}
+	return catalog.AsItWas(h.states.seen(e, now), e.state), nil
+}
+
+// moment is a time, or the version of a state.
+type moment struct {
+	at      time.Time
+	version uint64 // 0: at
+}
+
+// has reports whether a state is no later.
+func (m moment) has(version uint64, micros int64) bool {
+	if m.version > 0 {
+		return version <= m.version
+	}
+	return micros <= m.at.UnixMicro()
+}
+
+func (m moment) reaches(s *catalog.State) bool {
+	return m.has(s.Version(), max(s.Time().UnixMicro(), 0))
+}
+
+func (m moment) String() string {
+	if m.version > 0 {
+		return "version " + strconv.FormatUint(m.version, 10)
+	}
+	return m.at.UTC().Format("2006-01-02 15:04:05.999999Z07:00")
+}
+
+// At returns the state of a time as it was then.
+func (h *History) At(ctx context.Context, at time.Time) (*catalog.State, error) {
+	e, err := h.at(ctx, moment{at: at})
+	if err != nil {
+		return nil, err
+	}
+	return e.state, nil
+}
+
+func (h *History) at(ctx context.Context, at moment) (*entry, error) {
+	h.mu.Lock()
+	h.flush()
+	files, first, pending := slices.Clone(h.files), h.from(), h.pending
+	h.mu.Unlock()
+
+	e := h.states.before(at)
+	var from *file
+	for _, f := range files {
+		if f.state && at.has(f.version, f.micros) && (e == nil || f.version > e.state.Version()) {
+			from = f
+		}
+	}
+	if pending != nil && at.reaches(pending) && (e == nil || pending.Version() > e.state.Version()) && (from == nil || pending.Version() > from.version) {
+		e, from = &entry{state: pending, bytes: 3 * catalog.EncodedBytes(pending)}, nil
+	}
+	switch {
+	case from != nil:
+		if err := h.states.charge(3 * from.raw); err != nil {
+			return nil, err
+		}
+		s, err := readState(h.o.Files, from)
+		if err != nil {
+			h.states.release(3 * from.raw)
+			return nil, unknown(at, first).WithDetail("A file of the history cannot be read.")
+		}
+		e = &entry{state: s, bytes: 3 * from.raw, charged: true}
+	case e == nil:
+		return nil, unknown(at, first)
+	}
+	s, err := h.replay(ctx, files, e.state, at)
+	if err != nil {
+		if e.charged {
+			h.states.release(e.bytes)
+		}
+		return nil, err
+	}
+	return h.states.keep(e, s)
+}
+
+// unknown is the error of a time of which there is no history.
+func unknown(at moment, first time.Time) *pgerr.Error {
+	err := pgerr.New(pgerr.SnapshotTooOld, "the past at %s is not known", at)
+	if first.IsZero() {
+		return err.WithDetail("This node has no history.").WithHint("The past is kept for as long as tributary.retention says.")
+	}
+	return err.WithDetail("The history of this node begins at %s.", first.UTC().Format("2006-01-02 15:04:05.999999Z07:00")).
+		WithHint("The past is kept for as long as tributary.retention says.")
+}
+
+// replay applies the commits after a state up to a time.
+func (h *History) replay(ctx context.Context, files []*file, s *catalog.State, at moment) (*catalog.State, error) {
+	var buf []byte
+	for i, f := range files {
+		if f.state || f.version > s.Version() {
+			continue
+		}
+		if slices.ContainsFunc(files[i+1:], func(x *file) bool { return !x.state && x.version <= s.Version() }) {
+			continue // the state is in a later one
+		}
+		r, err := h.o.Files.Open(f.path)
+		if err != nil {
+			return nil, unknown(at, time.Time{}).WithDetail("A file of the history cannot be read.")
+		}
+		in := bufio.NewReaderSize(r, 256<<10)
+		_, err = readHeader(in)
+		for n := 0; err == nil; n++ {
+			var rec record
+			if rec, buf, err = readRecord(in, buf); err != nil {
+				break
+			}
+			if n%1000 == 0 && ctx.Err() != nil {
+				err = context.Cause(ctx)
+				_ = r.Close()
+				return nil, err
+			}
+			if rec.version <= s.Version() {
+				continue
+			}
+			if rec.before != s.Version() {
+				break
+			}
+			if !at.has(rec.version, rec.micros) {
+				_ = r.Close()
+				if s.Time().IsZero() { // from before commits had times, or anything was
+					return nil, unknown(at, time.UnixMicro(rec.micros))
+				}
+				return s, nil
+			}
+			cmd, bad := meta.ReadCommand(slices.Clone(rec.command)) // which the state keeps
+			if bad != nil {
+				break
+			}
+			changes, _ := cmd.Changes()
+			next, _, bad := catalog.CommitAt(s, rec.version, rec.micros, changes)
+			if bad != nil {
+				break
+			}
+			s = next
+		}
+		_ = r.Close()
+	}
+	// A later commit would have ended the loop, and there is one: the time is before the newest state's.
+	return nil, unknown(at, time.Time{}).WithDetail("The history has a gap there: the node did not apply the commits of this time one by one.")
+}

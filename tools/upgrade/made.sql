@@ -1,0 +1,72 @@
+-- Every kind of object. Statements end with a semicolon at the end of a line; $$ keeps one together.
+create schema shop;
+create type mood as enum ('sad', 'ok', 'happy');
+alter type mood add value 'great';
+create table types_all (id int primary key, b bool, i2 int2, i4 int4, i8 int8, f4 float4, f8 float8, n numeric, n2 numeric(12,3), t text, vc varchar(20), ch char(5), by bytea, d date, tm time, ts timestamp, tz timestamptz, iv interval, u uuid, j json, jb jsonb, ip inet, net cidr, o oid, ia int[], ta text[], m mood, ma mood[]);
+insert into types_all select i, i % 2 = 0, i % 30000, i, i::int8 * 1000000007, i / 3.0, i / 7.0, i * 1.000000000000000000001, i * 0.125, 'text ' || i, 'vc ' || i % 17, 'c' || i % 9, convert_to('bytes ' || i, 'UTF8'), date '2024-01-01' + i % 1000, time '00:00' + i * interval '1 second', timestamp '2024-01-01' + i * interval '1 minute', timestamptz '2024-01-01 00:00:00+00' + i * interval '1 hour', i * interval '90 minutes', ('00000000-0000-0000-0000-' || lpad(i::text, 12, '0'))::uuid, json_build_object('n', i), jsonb_build_object('n', i, 'a', array[i, i + 1]), ('10.0.' || i % 250 || '.1')::inet, ('10.' || i % 250 || '.0.0/16')::cidr, i, array[i, i * 2], array['a', i::text], (array['sad', 'ok', 'happy', 'great'])[1 + i % 4]::mood, array['ok', 'sad']::mood[] from generate_series(1, 4000) i;
+insert into types_all (id) values (0);
+delete from types_all where id > 3900;
+update types_all set t = t || '!' where id % 11 = 0;
+create index types_t on types_all (t);
+create unique index types_u on types_all (u);
+create table shop.customer (id int generated always as identity primary key, name text not null unique, town text default 'Ghent', since date check (since > '2000-01-01'));
+create table shop.sale (id bigserial primary key, customer int references shop.customer on delete cascade, price numeric(10,2) check (price >= 0), twice numeric generated always as (price * 2) stored, at timestamptz);
+insert into shop.customer (name, since) select 'customer ' || i, date '2020-01-01' + i from generate_series(1, 300) i;
+insert into shop.sale (customer, price, at) select 1 + i % 300, i % 97 + 0.25, timestamptz '2024-06-01 00:00:00+00' + i * interval '1 minute' from generate_series(1, 3000) i;
+alter table shop.customer add column rating float8 default 1.5;
+alter table shop.customer drop column town;
+create view shop.spent as select c.name, sum(s.price) as spent from shop.customer c join shop.sale s on s.customer = c.id group by c.name;
+create materialized view shop.top as select name, spent from shop.spent order by spent desc, name limit 5;
+create sequence shop.numbers start 100 increment 5 cache 1;
+select nextval('shop.numbers');
+comment on table shop.sale is 'what was sold';
+create role reader login password 'secret';
+create role writers;
+grant writers to reader;
+grant usage on schema shop to reader;
+grant select on shop.sale to reader;
+grant insert, update on shop.customer to writers;
+alter default privileges in schema shop grant select on tables to reader;
+create function net(gross numeric, rate numeric default 0.2) returns numeric language sql immutable as 'select gross / (1 + rate)';
+create function grade(score float8) returns text language starlark as $$
+def grade(score):
+    if score == None:
+        return None
+    return "good" if score > 0.8 else "poor"
+$$;
+alter system set tributary.distribute_rows = 100;
+create schedule nightly for update shop.customer set rating = rating + 1 recurring '0 3 1 1 *';
+create table d2 as select * from make_classification(n_samples => 1200, n_features => 6, n_informative => 4, n_redundant => 0, random_state => 1);
+create table dr as select abs(y) + 1 as y, x0, x1, x2, x3 from make_regression(n_samples => 800, n_features => 4, random_state => 1);
+create table db as select * from make_blobs(n_samples => 900, n_features => 3, centers => 3, random_state => 1);
+create table ds as select i as id, i % 20 as who, i / 20 as step, sin(i / 9.0) as a, cos(i / 7.0) as b, sin(i / 9.0) + cos(i / 7.0) as y from generate_series(0, 1199) i;
+create table dt as select abs(y) + 0.5 as time, x0 > -0.5 as event, x0, x1, x2 from make_regression(n_samples => 600, n_features => 3, random_state => 2);
+analyze;
+train model logistic_regression using logistic_regression predict y with (max_iterations = 20) as select * from d2;
+train model linear_svm using linear_svm predict y with (max_iterations = 20) as select * from d2;
+train model linear_regression using linear_regression predict y as select * from dr;
+train model ridge using ridge predict y as select * from dr;
+train model lasso using lasso predict y with (max_iterations = 20) as select * from dr;
+train model elastic_net using elastic_net predict y with (max_iterations = 20) as select * from dr;
+train model huber_regression using huber_regression predict y with (max_iterations = 10) as select * from dr;
+train model quantile_regression using quantile_regression predict y with (max_iterations = 10) as select * from dr;
+train model poisson_regression using poisson_regression predict y with (max_iterations = 10) as select round(least(y, 20)) as y, x0 / 10 as x0, x1 / 10 as x1 from dr;
+train model gamma_regression using gamma_regression predict y with (max_iterations = 10) as select y, x0 / 10 as x0, x1 / 10 as x1 from dr;
+train model tweedie_regression using tweedie_regression predict y with (max_iterations = 10) as select y, x0 / 10 as x0, x1 / 10 as x1 from dr;
+train model gradient_boosted_trees using gradient_boosted_trees predict y with (n_estimators = 8, data_split_eval_fraction = 0.2) as select * from d2;
+train model random_forest using random_forest predict y with (n_estimators = 8) as select * from d2;
+train model kmeans using kmeans with (n_clusters = 3) as select * from db;
+train model pca using pca with (n_components = 2) as select x0, x1, x2 from db;
+train model svd using svd with (n_components = 2) as select x0, x1, x2 from db;
+train model mlp using mlp predict y with (hidden_units = [8], max_iterations = 4) as select * from d2;
+train model autoencoder using autoencoder with (hidden_units = [4, 2, 4], max_iterations = 3) as select x0, x1, x2 from db;
+train model lstm using lstm predict y with (partition_by = [who], order_by = [step], window = 10, max_iterations = 2) as select * from ds;
+train model lstm_autoencoder using lstm_autoencoder with (partition_by = [who], order_by = [step], window = 10, max_iterations = 2) as select who, step, a, b from ds;
+train model time_to_event using time_to_event predict time with (event = event, max_iterations = 3) as select * from dt;
+train model cox_regression using cox_regression predict time with (event = event) as select * from dt;
+train model searched using gradient_boosted_trees predict y with (max_depth = hparam_range(2, 4), n_estimators = 4, num_trials = 3, hparam_tuning_objective = 'roc_auc') as select * from d2;
+train model grouped using ridge predict y group by who as select who, a, b, y from ds;
+train model prepared using logistic_regression predict y transform (ml.standard_scaler(x0) as x0, ml.bucketize(x1, array[-1, 0, 1]) as band, x2 * x3 as both) with (max_iterations = 5) as select * from d2;
+train or replace model ridge using ridge predict y with (alpha = 2) as select * from dr;
+alter model ridge set default version 1;
+grant usage on model ridge to reader;
