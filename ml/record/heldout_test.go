@@ -124,9 +124,10 @@ func view(t *testing.T, l *Leaf) *View {
 func drawn(t *testing.T, leaves [][]*Leaf, h *holdout.Holdout) map[int64]int {
 	t.Helper()
 	var e canon.E
-	h.Encode(&e)
+	canon.Put(&e, h)
 	d := canon.Read(e.B)
-	h = holdout.DecodeHoldout(d)
+	h = canon.Get[holdout.Holdout](d)
+	h.Check(d)
 	if err := d.Done("a holdout"); err != nil {
 		t.Fatal(err)
 	}

@@ -168,11 +168,9 @@ func decodeWeight(j *Job, d *canon.D) *weightTask {
 }
 
 func (t *weightTask) decode(_ *Job, d *canon.D) family.Message {
-	s := make(weightSums, len(t.Class))
-	for i := range s {
-		if b := d.Take(exact.Bytes); b != nil {
-			s[i].Decode(b)
-		}
+	s := *canon.Get[weightSums](d)
+	if len(s) != len(t.Class) {
+		d.Fail()
 	}
 	return s
 }
@@ -189,11 +187,7 @@ func (t *weightTask) merge(_ *Job, left, right family.Message) (family.Message, 
 type weightSums []exact.Sum
 
 // Encode implements family.Message.
-func (s weightSums) Encode(e *canon.E) {
-	for i := range s {
-		e.B = s[i].Append(e.B)
-	}
-}
+func (s weightSums) Encode(e *canon.E) { canon.Put(e, &s) }
 
 // begin implements body.
 func (t *weightTask) begin(w *Worker, p *Part) error {

@@ -6,7 +6,6 @@ import (
 
 	"github.com/tributarydb/tributary/exec/metric"
 	"github.com/tributarydb/tributary/ml/canon"
-	"github.com/tributarydb/tributary/ml/holdout"
 	"github.com/tributarydb/tributary/ml/rows"
 )
 
@@ -17,7 +16,13 @@ func (w *Worker) DecodeTask(b []byte) (Task, error) {
 	t := Task{Iter: d.Int()}
 	switch kind {
 	case kindFit:
-		t.body = &fitTask{holdout: holdout.DecodeHoldout(d), fold: d.Int(), short: canon.Get[copiesTask](d).Rows}
+		f := canon.Get[fitTask](d)
+		if f.Holdout == nil {
+			d.Fail()
+			break
+		}
+		f.Holdout.Check(d)
+		t.body = f
 	case kindCopies:
 		t.body = canon.Get[copiesTask](d)
 	case kindWeight:

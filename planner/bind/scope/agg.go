@@ -135,25 +135,8 @@ func (sc *Scope) addAggregate(call expr.AggCall, p Place, pos typing.Position) (
 	if owner == nil || !p.agg {
 		return nil, pgerr.New(pgerr.GroupingError, "aggregate functions are not allowed in %s", p.Name).At(pos.At())
 	}
-	var nested error
-	for _, e := range parts {
-		b.EachCol(e, func(id expr.ColID) {
-			if b.Stmt.Owner[id] != owner {
-				return
-			}
-			switch b.Stmt.Kind[id] {
-			case 'a':
-				nested = pgerr.New(pgerr.GroupingError, "aggregate function calls cannot be nested").At(pos.At())
-			case 'w':
-				nested = pgerr.New(pgerr.GroupingError, "aggregate function calls cannot contain window function calls").At(pos.At())
-			case 's':
-				nested = pgerr.Unsupported("aggregate function calls cannot contain set-returning function calls").
-					WithHint("You might be able to move the set-returning function into a LATERAL FROM item.").At(pos.At())
-			}
-		})
-	}
-	if nested != nil {
-		return nil, nested
+	if err := b.notNested('a', owner, parts, pos); err != nil {
+		return nil, err
 	}
 	key := hashAgg(call)
 	for _, a := range owner.aggAt[key] {
@@ -291,4 +274,30 @@ func (sc *Scope) sortKeys(list []ast.Node, p Place) ([]expr.Order, error) {
 		out = append(out, o)
 	}
 	return out, nil
+}
+
+// notNested returns an error if the arguments of an aggregate ('a') or of a window function ('w') contain calls that
+// the level computes and that may not be there.
+func (b *Binder) notNested(kind byte, level *Level, args []expr.Expr, pos typing.Position) (err error) {
+	what, code := "aggregate function calls", pgerr.GroupingError
+	if kind == 'w' {
+		what, code = "window function calls", pgerr.WindowingError
+	}
+	for _, a := range args {
+		b.EachCol(a, func(id expr.ColID) {
+			if b.Stmt.Owner[id] != level {
+				return
+			}
+			switch b.Stmt.Kind[id] {
+			case kind:
+				err = pgerr.New(code, "%s cannot be nested", what).At(pos.At())
+			case 'w':
+				err = pgerr.New(code, "%s cannot contain window function calls", what).At(pos.At())
+			case 's':
+				err = pgerr.Unsupported("%s cannot contain set-returning function calls", what).
+					WithHint("You might be able to move the set-returning function into a LATERAL FROM item.").At(pos.At())
+			}
+		})
+	}
+	return err
 }

@@ -40,23 +40,8 @@ func (sc *Scope) windowCall(over *ast.WindowDef, call expr.AggCall, p Place, pos
 		return nil, pgerr.New(pgerr.WindowingError, "window functions are not allowed in %s", p.Name).At(pos.At())
 	}
 	lv := sc.Level
-	var nested error
-	for _, a := range call.Args {
-		b.EachCol(a, func(id expr.ColID) {
-			if b.Stmt.Owner[id] != lv {
-				return
-			}
-			switch b.Stmt.Kind[id] {
-			case 'w':
-				nested = pgerr.New(pgerr.WindowingError, "window function calls cannot be nested").At(pos.At())
-			case 's':
-				nested = pgerr.Unsupported("window function calls cannot contain set-returning function calls").
-					WithHint("You might be able to move the set-returning function into a LATERAL FROM item.").At(pos.At())
-			}
-		})
-	}
-	if nested != nil {
-		return nil, nested
+	if err := b.notNested('w', lv, call.Args, pos); err != nil {
+		return nil, err
 	}
 	spec, err := sc.window(over)
 	if err != nil {
