@@ -27,6 +27,7 @@ type driver struct {
 	progress
 	first     *optim.Preconditioner // what L-BFGS begins with; nil for nothing
 	products0 []float64             // what that is made of, without the penalty; nil where a checkpoint began
+	follows   bool                  // it has begun where another training ended
 	opt       optim.Optimizer       // in phases train and held; nil where the Gram matrix suffices
 	next      *family.Step
 	grad      []float64 // memory for the next step's gradient
@@ -36,13 +37,14 @@ type driver struct {
 type phase uint8
 
 const (
-	toBound  phase = iota // bounds of the columns
-	toGram                // the Gram matrix: all of least squares, and the preconditioner of L-BFGS
-	toMean                // the mean, where Tweedie's family starts
-	toTrain               // the optimiser's request
-	toHeld                // the loss of the rows held out
-	toErrors              // the Hessian at the end
-	toRows                // the rows, where there are few
+	toBound     phase = iota // bounds of the columns
+	toGram                   // the Gram matrix: all of least squares, and the preconditioner of L-BFGS
+	toMean                   // the mean, where Tweedie's family starts
+	toTrain                  // the optimiser's request
+	toHeld                   // the loss of the rows held out
+	toErrors                 // the Hessian at the end
+	toRows                   // the rows, where there are few
+	toCurvature              // the Hessian at the end, for the next penalty of a path
 	numPhases
 )
 
@@ -131,6 +133,9 @@ func (d *driver) ask() *family.Step {
 	case toErrors:
 		r.Need, r.Theta, r.Columns = optim.Loss|optim.Grad|optim.Hessian|errorsNeed, d.at(), d.columns
 		step.Body = r
+	case toCurvature:
+		r.Need, r.Theta, r.Columns = optim.Hessian, d.at(), d.columns
+		step.Body = r
 	case toMean:
 		r.Need, r.Theta = optim.Loss|optim.Grad, make([]float64, d.root.size())
 		step.Body = r
@@ -204,6 +209,10 @@ func (d *driver) Tell(m family.Message) error {
 		d.infer(r, p)
 		d.state.Done = true
 		return nil
+	case toCurvature:
+		d.products0 = bend(r, p, d.s.Weight)
+		d.state.Done = true
+		return nil
 	case toMean:
 		grad, _ := d.root.gradient(r, &p.Sums, nil)
 		mean := 1 - grad[d.root.per-1]/d.s.Weight // the derivative at 0 is 1-y
@@ -262,7 +271,9 @@ func (d *driver) repeat(r *request, p *partial) bool {
 		d.train = next
 		return repeat && p.Bend-p.Bend == 0
 	}
-	expect(&next.Loss, p.Loss, slackLoss)
+	if r.Need&optim.Loss != 0 {
+		expect(&next.Loss, p.Loss, slackLoss)
+	}
 	if r.Need&(optim.Grad|optim.Hessian) != 0 {
 		expect(&next.Resid, p.Resid, slackResid)
 	}
@@ -399,6 +410,10 @@ func (d *driver) finish() error {
 func (d *driver) conclude() error {
 	if d.errors {
 		d.theta, d.phase = d.answer(), toErrors
+		return nil
+	}
+	if bends(d) {
+		d.phase = toCurvature
 		return nil
 	}
 	d.state.Done = true

@@ -10,6 +10,10 @@ import (
 	"github.com/tributarydb/tributary/ml/optim"
 )
 
+// bendAfter is after how many steps of a penalty the Hessian, with which L-BFGS begins, is computed again for the
+// next ones: it takes about as long as five evaluations. Sooner costs what it saves.
+const bendAfter = 5
+
 // PathOptions implements family.Path.
 func (g *glm) PathOptions() []string { return []string{family.L2.Names[0], g.strength.Names[0]} }
 
@@ -36,6 +40,21 @@ func (d *driver) Leave(e *canon.E) {
 	o.Leave(e)
 }
 
+// bends reports whether the next penalty of a path shall begin with the Hessian here: where this
+// one took steps, it has changed.
+func bends(d *driver) bool {
+	return d.follows && d.root.outputs == 1 && d.state.Iteration >= bendAfter
+}
+
+// bend returns the Hessian at the end, without the penalty.
+func bend(r *request, p *partial, weight float64) []float64 {
+	h := matrix(&p.Hess, append(append([]float64{}, r.Columns.Scale...), 0.5), 2*gram.Half(r.Curv))
+	for i := range h {
+		h[i] /= weight
+	}
+	return h
+}
+
 // Follow implements family.Follower.
 func (d *driver) Follow(r *canon.D) error {
 	p := progress{phase: toTrain, state: d.state}
@@ -51,7 +70,7 @@ func (d *driver) Follow(r *canon.D) error {
 		return r.Done("the end of a training")
 	}
 	p.lastTr, p.lastVal, p.bestLoss = d.lastTr, d.lastVal, d.bestLoss
-	d.progress, d.products0 = p, h
+	d.progress, d.products0, d.follows = p, h, true
 	d.first = d.root.precondition(slices.Clone(h))
 	o := d.s.Options
 	opt, done, err := optim.FollowLBFGS(r, d.root.size(), optim.Stop{Tolerance: o.Float("tolerance", 1e-6), MaxIter: d.s.Plan.MaxIterations}, d.first, func(x, g []float64) {

@@ -282,6 +282,9 @@ func (r *runner) iterate(ctx context.Context) error {
 			if r.in.Progress != nil && r.fold == r.folds && r.trial == "" { // only the final model's history is reported
 				r.in.Progress(Event{Phase: "iterate", Iteration: &it})
 			}
+			if r.tick != nil {
+				r.tick(now, it.Number)
+			}
 			due = due || every > 0 && st.Iteration%every == 0
 		}
 		if r.in.Save == nil || every == 0 || !due || st.Done {

@@ -133,12 +133,13 @@ type runner struct {
 	driver      family.Driver
 	hist        []Iteration
 	plan        [32]byte
-	fold, folds int                       // the current fold of a cross-validation, from 1; folds is one more, for the final model
-	trial       string                    // its name, of a search
-	most        int                       // iterations to make now, 0 for all
-	follow      func(family.Driver) error // has a new driver begin where another ended; may be nil
-	cancelled   func() bool               // of a trial: it shall end; may be nil
-	head        func(*canon.E)            // writes what a checkpoint begins with, besides the driver's state
+	fold, folds int                                // the current fold of a cross-validation, from 1; folds is one more, for the final model
+	trial       string                             // its name, of a search
+	most        int                                // iterations to make now, 0 for all
+	follow      func(family.Driver) error          // has a new driver begin where another ended; may be nil
+	cancelled   func() bool                        // of a trial: it shall end; may be nil
+	tick        func(now time.Time, iteration int) // of a trial: it has made so many; may be nil
+	head        func(*canon.E)                     // writes what a checkpoint begins with, besides the driver's state
 }
 
 func (r *runner) phase(p string) {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"time"
 
 	"github.com/tributarydb/tributary/ml/canon"
 	"github.com/tributarydb/tributary/ml/family"
@@ -154,6 +155,25 @@ func (s *searcher) over(t *trial) {
 		t.runs[i].paused = nil
 	}
 	s.report(t)
+}
+
+// ticks returns what reports, once a second, how far a trial is.
+func (s *searcher) ticks(t *trial, fold int) func(now time.Time, iteration int) {
+	last := s.in.Now()
+	return func(now time.Time, iteration int) {
+		if s.in.Progress == nil || now.Sub(last) < time.Second {
+			return
+		}
+		last = now
+		shown := t.Trial
+		shown.Iterations = iteration
+		for i, r := range t.runs {
+			if i != fold {
+				shown.Iterations += r.Iterations
+			}
+		}
+		s.in.Progress(Event{Trial: &shown})
+	}
 }
 
 // cancelled reports whether a trial was cancelled alone.
@@ -334,9 +354,9 @@ func (s *searcher) ofRows(ctx context.Context, g *group, job *Job, name string) 
 
 // begun returns a runner that has begun a trial, or one that has come to a prefix of it.
 func (s *searcher) begun(ctx context.Context, g *group, t *trial, fold int, b step, path string) (*runner, error) {
-	stop := func() bool { return s.cancelled(b.Number) }
+	stop, tick := func() bool { return s.cancelled(b.Number) }, s.ticks(t, fold)
 	if b.longest != nil && s.long != nil && s.longOf == path {
-		s.long.head, s.long.cancelled = s.head(b.Number, fold), stop
+		s.long.head, s.long.cancelled, s.long.tick = s.head(b.Number, fold), stop, tick
 		return s.long, nil
 	}
 	s.long = nil
@@ -348,7 +368,7 @@ func (s *searcher) begun(ctx context.Context, g *group, t *trial, fold int, b st
 	if err != nil {
 		return nil, err
 	}
-	r.head, r.cancelled = s.head(b.Number, fold), stop
+	r.head, r.cancelled, r.tick = s.head(b.Number, fold), stop, tick
 	r.in.Resume = s.resumed(b.Number, fold)
 	if b.longest == nil && path != "" && s.chain.of != path { // what its followers need is not in a checkpoint of the first
 		r.in.Resume = nil
