@@ -240,6 +240,9 @@ func (f *FSM) apply(l *raft.Log, made *commit) (Response, error) {
 	return f.commit(l, c.made), nil
 }
 
+// pastSince is the version of a cluster from which on its states keep times, and files of the past.
+const pastSince = 2
+
 func (f *FSM) commit(l *raft.Log, c *commit) Response {
 	index := l.Index
 	before := f.sessions.epoch(c.ID.Gateway)
@@ -256,9 +259,13 @@ func (f *FSM) commit(l *raft.Log, c *commit) Response {
 		err = f.locks.Check(c.Locks)
 	}
 	// A commit without changes may have the state forget what was kept for the past.
-	if now := f.current.Load(); err == nil && (len(c.Changes) > 0 || now.GraveDue(time.UnixMicro(c.Micros))) {
+	at := c.Micros
+	if f.current.Load().Finalized() < pastSince { // older nodes keep no past, and their states must equal these
+		at = 0
+	}
+	if now := f.current.Load(); err == nil && (len(c.Changes) > 0 || at != 0 && now.GraveDue(time.UnixMicro(at))) {
 		var next *catalog.State
-		if next, d.Outcome, err = catalog.CommitAt(now, index, c.Micros, c.Changes); err == nil {
+		if next, d.Outcome, err = catalog.CommitAt(now, index, at, c.Changes); err == nil {
 			if f.recorder != nil {
 				f.recorder.Applied(now, next, l.Data)
 			}

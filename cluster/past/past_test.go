@@ -19,6 +19,7 @@ import (
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
+	"github.com/tributarydb/tributary/sql/version"
 )
 
 // cluster is a log, the machine that applies it, its history, and every state that there ever was.
@@ -36,7 +37,7 @@ type cluster struct {
 func newCluster(t *testing.T, o past.Options) *cluster {
 	c := &cluster{t: t, dir: t.TempDir(), now: time.Unix(1700000000, 0), options: o}
 	c.start(nil)
-	c.commit(&catalog.SetCluster{ID: catalog.ClusterID{1}})
+	c.commit(&catalog.SetCluster{ID: catalog.ClusterID{1}}, &catalog.FinalizeVersion{Version: version.Binary})
 	return c
 }
 
