@@ -18,7 +18,7 @@ import (
 )
 
 // checkClassWeights returns an error for options that exclude class weights.
-func (j *Job) checkClassWeights() error {
+func checkClassWeights(j *Job) error {
 	if !j.Options.HasClassWeights() {
 		return nil
 	}
@@ -182,7 +182,7 @@ func newJob(algorithm string, predict []string, args []family.Arg, transforms []
 	case split != nil && j.windows != nil:
 		return nil, pgerr.Unsupported("a column cannot say which %s are held out", j.together()).At(j.Options.Pos("data_split_col")).WithHint("%s", j.holdsOut())
 	}
-	if err := j.checkClassWeights(); err != nil {
+	if err := checkClassWeights(j); err != nil {
 		return nil, err
 	}
 	if err := j.mayFold(); err != nil {
@@ -386,7 +386,7 @@ func (j *Job) makePlan() (err error) {
 }
 
 // modelWindows returns the windows that the job's model will score.
-func (j *Job) modelWindows() *model.Windows {
+func modelWindows(j *Job) *model.Windows {
 	w := j.windows
 	if w == nil || w.Whole {
 		return nil

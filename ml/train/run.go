@@ -372,7 +372,7 @@ func (r *runner) measure(ctx context.Context) (family.Predictor, []family.Metric
 // result returns the trained model, without what it has used.
 func (r *runner) result(p family.Predictor, metrics []family.Metric) *Result {
 	st := r.driver.State()
-	m := &model.Model{Algorithm: r.job.Family.Info().Name, Task: r.job.Plan.Task, Outputs: r.job.Plan.Outputs, Windows: r.job.modelWindows(), Targets: r.job.targets, Fitted: r.learns, Predictor: p}
+	m := &model.Model{Algorithm: r.job.Family.Info().Name, Task: r.job.Plan.Task, Outputs: r.job.Plan.Outputs, Windows: modelWindows(r.job), Targets: r.job.targets, Fitted: r.learns, Predictor: p}
 	return &Result{Model: m, Rows: r.Rows, Held: r.Held, Iterations: st.Iteration, Evals: st.Evals, TrainLoss: st.TrainLoss,
 		Metrics: metrics, History: r.hist, Stopped: st.Stopped, Converged: st.Converged, Warnings: r.warnings(r.stats, p), Encoded: r.leave()}
 }

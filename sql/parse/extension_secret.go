@@ -61,7 +61,7 @@ func (c *cursor) createSecret(n *CreateSecret) Extension {
 	c.expectSelf('(')
 	for {
 		if c.err != nil || c.i+1 >= c.hi || c.s.Kind(c.i) != lex.Ident {
-			c.failSecret()
+			failSecret(c)
 			return n
 		}
 		o := SecretOption{Name: lex.Fold(c.s.Raw(c.i)), Pos: c.s.Pos(c.i)}
@@ -72,7 +72,7 @@ func (c *cursor) createSecret(n *CreateSecret) Extension {
 		case lex.Ident:
 			o.Value = lex.Fold(c.s.Raw(c.i))
 		default:
-			c.failSecret()
+			failSecret(c)
 			return n
 		}
 		c.i++
@@ -82,13 +82,13 @@ func (c *cursor) createSecret(n *CreateSecret) Extension {
 		}
 	}
 	if c.expectSelf(')'); c.err != nil || c.i < c.hi {
-		c.failSecret()
+		failSecret(c)
 	}
 	return n
 }
 
 // failSecret is a syntax error that does not show what it is near: that may be a secret.
-func (c *cursor) failSecret() {
+func failSecret(c *cursor) {
 	e := pgerr.New(pgerr.SyntaxError, "syntax error in CREATE SECRET").WithHint("Write CREATE SECRET name (TYPE s3, KEY_ID '…', SECRET '…').")
 	if c.i < c.hi {
 		e = e.At(c.s.Pos(c.i))
