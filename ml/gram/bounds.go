@@ -5,6 +5,7 @@ import (
 
 	"github.com/tributarydb/tributary/exec/kernel/f64"
 	"github.com/tributarydb/tributary/ml/block"
+	"github.com/tributarydb/tributary/ml/canon"
 	"github.com/tributarydb/tributary/ml/feature"
 )
 
@@ -64,6 +65,22 @@ func (o *Bounds) Merge(r *Bounds) {
 		o.Low[j], o.High[j] = min(o.Low[j], v), max(o.High[j], r.High[j])
 	}
 	o.MaxWeight = max(o.MaxWeight, r.MaxWeight)
+}
+
+// Encode writes the canonical bytes.
+func (o *Bounds) Encode(e *canon.E) {
+	e.F64s(o.Low)
+	e.F64s(o.High)
+	e.F64(o.MaxWeight)
+}
+
+// DecodeBounds reads what Encode wrote.
+func DecodeBounds(d *canon.D) *Bounds {
+	o := &Bounds{Low: d.F64s(), High: d.F64s(), MaxWeight: d.F64()}
+	if len(o.Low) != len(o.High) {
+		d.Fail()
+	}
+	return o
 }
 
 // ends are bounds by column and lane.

@@ -56,8 +56,8 @@ func total(t *testing.T, r *rand.Rand, rows []row, dense int, narrow, center boo
 		part.Fold()
 		if part != bounds {
 			var e canon.E
-			canon.Put(&e, part)
-			bounds.Merge(canon.Get[Bounds](canon.Read(e.B)))
+			part.Encode(&e)
+			bounds.Merge(DecodeBounds(canon.Read(e.B)))
 		}
 	}
 	c, ok := Fit(bounds, 3, center)

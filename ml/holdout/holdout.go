@@ -202,6 +202,16 @@ func inTurn(at, n int64, fold, folds int) int64 {
 	return below(at+n) - below(at)
 }
 
+// Encode implements family.Message.
+func (h *Holdout) Encode(e *canon.E) { canon.Put(e, h) }
+
+// DecodeHoldout reads what Encode wrote.
+func DecodeHoldout(d *canon.D) *Holdout {
+	h := canon.Get[Holdout](d)
+	h.Check(d)
+	return h
+}
+
 // Check marks the input that h was read from as malformed if h cannot be.
 func (h *Holdout) Check(d *canon.D) {
 	if h.From < 0 || h.Cut < h.From || h.Cut > drawBins || !(h.Share >= 0 && h.Share < 1) {

@@ -124,10 +124,9 @@ func view(t *testing.T, l *Leaf) *View {
 func drawn(t *testing.T, leaves [][]*Leaf, h *holdout.Holdout) map[int64]int {
 	t.Helper()
 	var e canon.E
-	canon.Put(&e, h)
+	h.Encode(&e)
 	d := canon.Read(e.B)
-	h = canon.Get[holdout.Holdout](d)
-	h.Check(d)
+	h = holdout.DecodeHoldout(d)
 	if err := d.Done("a holdout"); err != nil {
 		t.Fatal(err)
 	}
