@@ -1,9 +1,6 @@
 package canon
 
-import (
-	"github.com/tributarydb/tributary/exec/kernel/exact"
-	"github.com/tributarydb/tributary/sql/codec"
-)
+import "github.com/tributarydb/tributary/sql/codec"
 
 // Sparse64 and SparseInts are lists in messages of which many members may be 0.
 type (
@@ -14,13 +11,6 @@ type (
 func init() {
 	own((*E).SparseF64s, (*D).SparseF64s, Sparse64(nil))
 	own((*E).SparseI64s, (*D).SparseI64s, SparseInts(nil))
-	Own(func(e *E, s *exact.Sum) { e.B = s.Append(e.B) }, func(d *D) *exact.Sum {
-		s := &exact.Sum{}
-		if b := d.Take(exact.Bytes); b != nil {
-			s.Decode(b)
-		}
-		return s
-	})
 }
 
 // own gives lists of a type the encoding of E and D.

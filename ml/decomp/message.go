@@ -25,12 +25,17 @@ type body struct {
 }
 
 // Encode implements family.Message.
-func (b *body) Encode(e *canon.E) { canon.Put(e, b) }
+func (b *body) Encode(e *canon.E) {
+	b.Columns.Encode(e)
+	e.F64s(b.Q)
+	e.F64s(b.QScale)
+	e.F64(b.Square)
+}
 
 // DecodeStep implements family.Family.
 func (decomp) DecodeStep(op uint8, d *canon.D) family.Message {
-	b := canon.Get[body](d)
-	if op != opGram && op != opApply && op != opCoarse || len(b.Shift) != len(b.Scale) || len(b.Q) != len(b.QScale)*len(b.Shift) {
+	b := &body{Columns: gram.DecodeColumns(d), Q: d.F64s(), QScale: d.F64s(), Square: d.F64()}
+	if op != opGram && op != opApply && op != opCoarse || len(b.Q) != len(b.QScale)*len(b.Shift) {
 		d.Fail()
 	}
 	return b
@@ -44,12 +49,23 @@ type partial struct {
 }
 
 // Encode implements family.Message.
-func (p *partial) Encode(e *canon.E) { canon.Put(e, p) }
+func (p *partial) Encode(e *canon.E) {
+	e.Bool(p.Bounds != nil)
+	if p.Bounds != nil {
+		p.Bounds.Encode(e)
+	}
+	p.Sums.Encode(e)
+	e.F64s(p.R)
+}
 
 // DecodePartial implements family.Family.
 func (decomp) DecodePartial(op uint8, d *canon.D) family.Message {
-	p := canon.Get[partial](d)
-	if op == 0 || op >= numOps || (op == opBounds) != (p.Bounds != nil) || p.Bounds != nil && len(p.Low) != len(p.High) || op == opQR && !square(len(p.R)) {
+	p := &partial{}
+	if d.Bool() {
+		p.Bounds = gram.DecodeBounds(d)
+	}
+	p.Sums, p.R = gram.DecodeSums(d), d.F64s()
+	if op == 0 || op >= numOps || (op == opBounds) != (p.Bounds != nil) || op == opQR && !square(len(p.R)) {
 		d.Fail()
 	}
 	return p

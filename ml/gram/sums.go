@@ -20,10 +20,6 @@ type Sums struct {
 	most int64 // that a member of Low can be in size
 }
 
-func init() {
-	canon.Own(func(e *canon.E, s *Sums) { s.Encode(e) }, func(d *canon.D) *Sums { s := DecodeSums(d); return &s })
-}
-
 const (
 	spill = 40 // the bits that Low keeps when it hands on the rest
 	// full is the size up to which members of Low are added to. Those who add late, as

@@ -208,13 +208,8 @@ func (h *Holdout) Encode(e *canon.E) { canon.Put(e, h) }
 // DecodeHoldout reads what Encode wrote.
 func DecodeHoldout(d *canon.D) *Holdout {
 	h := canon.Get[Holdout](d)
-	h.Check(d)
-	return h
-}
-
-// Check marks the input that h was read from as malformed if h cannot be.
-func (h *Holdout) Check(d *canon.D) {
 	if h.From < 0 || h.Cut < h.From || h.Cut > drawBins || !(h.Share >= 0 && h.Share < 1) {
 		d.Fail()
 	}
+	return h
 }

@@ -43,7 +43,7 @@ func BenchmarkIteration(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			body := &request{Need: optim.Loss | optim.Grad, Theta: make([]float64, c.dense+1), Width: 1, Maxima: Maxima{2, 16, 1, 1}}
+			body := &request{Need: optim.Loss | optim.Grad, Theta: make([]float64, c.dense+1), Width: 1, most: most{2, 16, 1, 1}}
 			for j := range c.dense {
 				body.Theta[j] = r.NormFloat64() / 10
 				body.Bound = append(body.Bound, 1)

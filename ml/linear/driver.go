@@ -58,7 +58,7 @@ type progress struct {
 	factor  float64
 	spread  float64 // of the target
 	middle  float64 // likewise
-	train   Maxima  // the bounds that sums are scaled for
+	train   most    // the bounds that sums are scaled for
 	held    float64 // the same for losses of held-out rows
 	width   float64
 	units   *optim.Units // of L-BFGS; nil for those of the rows
@@ -120,7 +120,7 @@ func (d *driver) Next() *family.Step {
 
 func (d *driver) ask() *family.Step {
 	step := &family.Step{Op: opEvaluate, Set: family.Train}
-	switch r := (&request{Width: d.width, Bound: d.bound, Maxima: d.train}); d.phase {
+	switch r := (&request{Width: d.width, Bound: d.bound, most: d.train}); d.phase {
 	case toBound:
 		step.Op = opBounds
 	case toRows:
@@ -176,7 +176,7 @@ func (d *driver) Tell(m family.Message) error {
 	d.state.Evals++
 	switch d.phase {
 	case toBound:
-		return d.bounded(p.Bounds)
+		return d.bounded(p.bounds)
 	case toRows:
 		return d.solveRows(p.Rows)
 	case toGram:
@@ -226,7 +226,7 @@ func (d *driver) FromRanges(r *feature.Ranges) family.Message {
 	if d.phase != toBound {
 		return nil
 	}
-	return &partial{Bounds: &bounds{gram.BoundsOf(r), r.YLow, r.YHigh}}
+	return &partial{bounds: &bounds{gram.BoundsOf(r), r.YLow, r.YHigh}}
 }
 
 // slack is the assumed bound of the next evaluation's values, as a multiple of the last

@@ -82,7 +82,7 @@ func newEvaluator(t *testing.T, g *glm, d *familytest.Data, narrow bool, options
 	}
 	e := &evaluator{t, drv.(*driver), w, d}
 	p := e.pass(&family.Step{Op: opBounds, Set: family.Train})
-	if err := e.drv.bounded(p.Bounds); err != nil {
+	if err := e.drv.bounded(p.bounds); err != nil {
 		t.Fatal(err)
 	}
 	e.drv.columns = uncentred(e.drv)
@@ -104,7 +104,7 @@ func (e *evaluator) pass(s *family.Step) *partial {
 func (e *evaluator) at(theta []float64, need optim.Need) *optim.Eval {
 	d := e.drv
 	for {
-		r := &request{Need: need, Theta: theta, Width: d.width, Bound: d.bound, Maxima: d.train, Columns: d.columns}
+		r := &request{Need: need, Theta: theta, Width: d.width, Bound: d.bound, most: d.train, Columns: d.columns}
 		d.phase = toTrain
 		p := e.pass(&family.Step{Op: opEvaluate, Set: family.Train, Body: r})
 		if !d.repeat(r, p) {

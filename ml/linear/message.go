@@ -27,21 +27,21 @@ const errorsNeed optim.Need = 1 << 7
 // request is what a step sends down.
 type request struct {
 	// opEvaluate
-	Need   optim.Need
-	Theta  []float64
-	Along  []float64 // the vector of the Hessian-vector product
-	Width  float64   // of the loss's smoothing
-	Bound  []float64 // of the dense columns' sizes, powers of two
-	Maxima           // the bounds that sums are scaled for
+	Need  optim.Need
+	Theta []float64
+	Along []float64 // the vector of the Hessian-vector product
+	Width float64   // of the loss's smoothing
+	Bound []float64 // of the dense columns' sizes, powers of two
+	most            // the bounds that sums are scaled for
 
 	// opGram, and opEvaluate with a Hessian
 	Columns       gram.Columns
 	Shift, Factor float64 // for the target, which is scaled to (y-Shift)·Factor
 }
 
-// Maxima has the greatest absolute values of rows' derivatives, losses and second
+// most has the greatest absolute values of rows' derivatives, losses and second
 // derivatives, and of these times a product's vector.
-type Maxima struct{ Resid, Loss, Curv, Bend float64 }
+type most struct{ Resid, Loss, Curv, Bend float64 }
 
 // Encode implements family.Message.
 func (r *request) Encode(e *canon.E) {
@@ -50,29 +50,29 @@ func (r *request) Encode(e *canon.E) {
 	e.LentF64s(r.Along)
 	e.F64(r.Width)
 	e.F64s(r.Bound)
-	r.Maxima.encode(e)
+	r.most.encode(e)
 	r.Columns.Encode(e)
 	e.F64(r.Shift)
 	e.F64(r.Factor)
 }
 
-func (m *Maxima) encode(e *canon.E) {
+func (m *most) encode(e *canon.E) {
 	e.F64(m.Resid)
 	e.F64(m.Loss)
 	e.F64(m.Curv)
 	e.F64(m.Bend)
 }
 
-func decodeMaxima(d *canon.D) Maxima { return Maxima{d.F64(), d.F64(), d.F64(), d.F64()} }
+func decodeMost(d *canon.D) most { return most{d.F64(), d.F64(), d.F64(), d.F64()} }
 
 // raise sets m to the greater of both, field by field.
-func (m *Maxima) raise(o Maxima) {
+func (m *most) raise(o most) {
 	m.Resid, m.Loss, m.Curv, m.Bend = math.Max(m.Resid, o.Resid), math.Max(m.Loss, o.Loss), math.Max(m.Curv, o.Curv), math.Max(m.Bend, o.Bend)
 }
 
 // DecodeStep implements family.Family.
 func (g *glm) DecodeStep(op uint8, d *canon.D) family.Message {
-	r := &request{Need: optim.Need(d.U8()), Theta: d.LentF64s(), Along: d.LentF64s(), Width: d.F64(), Bound: d.F64s(), Maxima: decodeMaxima(d), Columns: gram.DecodeColumns(d),
+	r := &request{Need: optim.Need(d.U8()), Theta: d.LentF64s(), Along: d.LentF64s(), Width: d.F64(), Bound: d.F64s(), most: decodeMost(d), Columns: gram.DecodeColumns(d),
 		Shift: d.F64(), Factor: d.F64()}
 	if op != opGram && op != opEvaluate && op != opRows {
 		d.Fail()
@@ -82,8 +82,8 @@ func (g *glm) DecodeStep(op uint8, d *canon.D) family.Message {
 
 // partial is what a step sends up.
 type partial struct {
-	Bounds  *bounds    // opBounds
-	Maxima             // opEvaluate: the maxima found
+	*bounds            // opBounds
+	most               // opEvaluate: the maxima found
 	Sums    gram.Sums  // opEvaluate: the gradient and then the loss
 	Hess    gram.Sums  // opGram, opEvaluate: products, the upper triangle
 	Units   int64      // rows of weight 1
@@ -116,15 +116,52 @@ type bounds struct {
 }
 
 // Encode implements family.Message.
-func (p *partial) Encode(e *canon.E) { canon.Put(e, p) }
+func (p *partial) Encode(e *canon.E) {
+	e.Bool(p.bounds != nil)
+	if p.bounds != nil {
+		p.Bounds.Encode(e)
+		e.F64(p.YLow)
+		e.F64(p.YHigh)
+		return
+	}
+	p.most.encode(e)
+	p.Sums.Encode(e)
+	p.Hess.Encode(e)
+	e.I64(p.Units)
+	e.B = p.Weight.Append(e.B)
+	e.Bool(p.Pearson != nil)
+	if p.Pearson != nil {
+		e.B = p.Pearson.Append(e.B)
+	}
+	if p.Rows != nil {
+		e.F64s(p.Rows)
+	}
+}
 
 // DecodePartial implements family.Family.
 func (g *glm) DecodePartial(op uint8, d *canon.D) family.Message {
-	p := canon.Get[partial](d)
-	p.came = true
-	b := p.Bounds
-	if op == 0 || op >= numOps || (op == opBounds) != (b != nil) || b != nil && (b.Bounds == nil || len(b.Low) != len(b.High)) || p.Rows != nil && (op != opRows || len(p.Rows) > mostValues) {
+	p := &partial{came: true}
+	if has := d.Bool(); op == 0 || op >= numOps || has != (op == opBounds) {
 		d.Fail()
+	}
+	if op == opBounds {
+		p.bounds = &bounds{gram.DecodeBounds(d), d.F64(), d.F64()}
+		return p
+	}
+	p.most, p.Sums, p.Hess, p.Units = decodeMost(d), gram.DecodeSums(d), gram.DecodeSums(d), d.I64()
+	if b := d.Take(exact.Bytes); b != nil {
+		p.Weight.Decode(b)
+	}
+	if d.Bool() {
+		p.Pearson = &exact.Sum{}
+		if b := d.Take(exact.Bytes); b != nil {
+			p.Pearson.Decode(b)
+		}
+	}
+	if op == opRows && d.Left() > 0 {
+		if p.Rows = d.F64s(); len(p.Rows) > mostValues {
+			d.Fail()
+		}
 	}
 	return p
 }
@@ -133,17 +170,17 @@ func (g *glm) DecodePartial(op uint8, d *canon.D) family.Message {
 func (g *glm) Merge(op uint8, left, right family.Message) (family.Message, error) {
 	l, ok := left.(*partial)
 	r, ok2 := right.(*partial)
-	if !ok || !ok2 || (l.Bounds == nil) != (r.Bounds == nil) || len(l.Sums.Low) != len(r.Sums.Low) || len(l.Hess.Low) != len(r.Hess.Low) ||
+	if !ok || !ok2 || (l.bounds == nil) != (r.bounds == nil) || len(l.Sums.Low) != len(r.Sums.Low) || len(l.Hess.Low) != len(r.Hess.Low) ||
 		(l.Pearson == nil) != (r.Pearson == nil) {
 		return nil, pgerr.New(pgerr.DataCorrupted, "partials of a linear model do not belong together")
 	}
-	if b := l.Bounds; b != nil {
-		b.Merge(r.Bounds.Bounds)
-		b.YLow, b.YHigh = min(b.YLow, r.Bounds.YLow), max(b.YHigh, r.Bounds.YHigh)
+	if l.bounds != nil {
+		l.Bounds.Merge(r.Bounds)
+		l.YLow, l.YHigh = min(l.YLow, r.YLow), max(l.YHigh, r.YHigh)
 		return l, nil
 	}
 	l.Rows = append(l.Rows, r.Rows...)
-	l.Maxima.raise(r.Maxima)
+	l.most.raise(r.most)
 	l.Sums.Merge(r.Sums)
 	r.Free()
 	l.Hess.Merge(r.Hess)

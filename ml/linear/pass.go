@@ -54,7 +54,7 @@ func (a *pass) sum() *partial {
 	a.out, a.over = &partial{}, false
 	switch a.op {
 	case opBounds:
-		a.out.Bounds = &bounds{gram.NewBounds(a.p.dense), math.Inf(1), math.Inf(-1)}
+		a.out.bounds = &bounds{gram.NewBounds(a.p.dense), math.Inf(1), math.Inf(-1)}
 	case opEvaluate:
 		a.out.spent = a.sums
 		if v, ok := a.sums.Get().(*[]int64); ok {
@@ -75,8 +75,7 @@ func (a *pass) Partial() family.Message {
 	o := a.sum()
 	if a.op == opBounds {
 		o.Bounds.Fold()
-		b := o.Bounds
-		b.YLow, b.YHigh = b.YLow+0, b.YHigh+0
+		o.YLow, o.YHigh = o.YLow+0, o.YHigh+0
 	}
 	if a.op == opEvaluate {
 		a.addPending()
@@ -124,7 +123,7 @@ func (a *pass) Add(ctx context.Context, r family.Rows, b *block.Block) error {
 
 func (a *pass) bounds(b *block.Block, at, n int) {
 	a.out.Bounds.Add(b, at, n)
-	o, w, y := a.out.Bounds, b.W[at:at+n], b.Y[at:at+n]
+	o, w, y := a.out.bounds, b.W[at:at+n], b.Y[at:at+n]
 	if n%f64.Lanes == 0 && !slices.ContainsFunc(w, func(w float64) bool { return !(w > 0) }) {
 		var low, high [f64.Lanes]float64
 		for l := range low {

@@ -61,7 +61,7 @@ func (d *driver) Follow(r *canon.D) error {
 	p.bound, p.columns = r.F64s(), gram.DecodeColumns(r)
 	p.shift, p.factor, p.spread, p.held, p.width, p.middle = r.F64(), r.F64(), r.F64(), r.F64(), r.F64(), r.F64()
 	l2 := r.F64()
-	p.train = decodeMaxima(r)
+	p.train = decodeMost(r)
 	h, n := r.F64s(), d.root.per
 	if len(h) != n*n || len(p.bound) != d.root.dense || len(p.columns.Scale) != n-1 {
 		r.Fail()

@@ -47,7 +47,7 @@ func TestBlocksBySlot(t *testing.T) {
 		for i := range theta {
 			theta[i] = r.NormFloat64()
 		}
-		body := &request{Need: optim.Loss | optim.Grad, Theta: theta, Width: 1, Bound: []float64{1, 1}, Maxima: Maxima{Resid: 8, Loss: 256}}
+		body := &request{Need: optim.Loss | optim.Grad, Theta: theta, Width: 1, Bound: []float64{1, 1}, most: most{Resid: 8, Loss: 256}}
 		var first []byte
 		for i := range 3 {
 			a, err := w.NewPass(&family.Step{Op: opEvaluate, Set: family.Train, Body: body})

@@ -38,7 +38,7 @@ func (d *driver) bounded(b *bounds) error {
 	}
 	d.factor = gram.Half(math.Max(math.Abs(b.YLow-d.shift), math.Abs(b.YHigh-d.shift)))
 	w := most2(b.MaxWeight)
-	d.train, d.held = Maxima{w, w, w, w}, w
+	d.train, d.held = most{w, w, w, w}, w
 	if d.how == byRows {
 		d.phase = toRows
 		return nil

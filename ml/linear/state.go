@@ -46,7 +46,7 @@ func (d *driver) UnmarshalBinary(b []byte) error {
 	p.bound, p.columns = r.F64s(), gram.DecodeColumns(r)
 	p.shift, p.factor, p.spread, p.held, p.width, p.cold = r.F64(), r.F64(), r.F64(), r.F64(), r.F64(), r.F64()
 	p.middle, p.units = r.F64(), optim.DecodeUnits(r)
-	p.train, p.stage, p.before, p.ended = decodeMaxima(r), r.Int(), r.Int(), r.Bool()
+	p.train, p.stage, p.before, p.ended = decodeMost(r), r.Int(), r.Int(), r.Bool()
 	p.lastTr, p.lastVal, p.bestLoss = r.F64(), r.F64(), r.F64()
 	p.best, p.theta = r.F64s(), r.F64s()
 	p.inference = decodeInference(r)

@@ -38,10 +38,21 @@ type Encoded struct {
 }
 
 // Encode implements family.Message.
-func (s *Encoded) Encode(e *canon.E) { canon.Put(e, s) }
+func (s *Encoded) Encode(e *canon.E) {
+	e.I64(s.Rows)
+	e.I64(s.Held)
+	e.I64s(s.Leaves)
+	e.B = s.Weight.Append(e.B)
+}
 
 // DecodeEncoded reads what Encode wrote.
-func DecodeEncoded(d *canon.D) *Encoded { return canon.Get[Encoded](d) }
+func DecodeEncoded(d *canon.D) *Encoded {
+	s := &Encoded{Rows: d.I64(), Held: d.I64(), Leaves: d.I64s()}
+	if b := d.Take(exact.Bytes); b != nil {
+		s.Weight.Decode(b)
+	}
+	return s
+}
 
 // Merge adds other leaves' rows.
 func (s *Encoded) Merge(o *Encoded) {

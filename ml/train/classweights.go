@@ -168,9 +168,11 @@ func decodeWeight(j *Job, d *canon.D) *weightTask {
 }
 
 func (t *weightTask) decode(_ *Job, d *canon.D) family.Message {
-	s := *canon.Get[weightSums](d)
-	if len(s) != len(t.Class) {
-		d.Fail()
+	s := make(weightSums, len(t.Class))
+	for i := range s {
+		if b := d.Take(exact.Bytes); b != nil {
+			s[i].Decode(b)
+		}
 	}
 	return s
 }
@@ -187,7 +189,11 @@ func (t *weightTask) merge(_ *Job, left, right family.Message) (family.Message, 
 type weightSums []exact.Sum
 
 // Encode implements family.Message.
-func (s weightSums) Encode(e *canon.E) { canon.Put(e, &s) }
+func (s weightSums) Encode(e *canon.E) {
+	for i := range s {
+		e.B = s[i].Append(e.B)
+	}
+}
 
 // begin implements body.
 func (t *weightTask) begin(w *Worker, p *Part) error {

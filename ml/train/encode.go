@@ -14,23 +14,27 @@ import (
 
 // fitTask collects the statistics of the rows.
 type fitTask struct {
-	Holdout *holdout.Holdout
-	Fold    int             // of a cross-validation; the results for another fold are dropped
-	Short   []block.RowHash // partitions that have no window, of rows that are read twice
+	holdout *holdout.Holdout
+	fold    int             // of a cross-validation; the results for another fold are dropped
+	short   []block.RowHash // partitions that have no window, of rows that are read twice
 }
 
 func (t *fitTask) kind() uint8 { return kindFit }
 
 func (t *fitTask) begin(w *Worker, p *Part) error {
-	if w.fold != t.Fold { // nothing else of the job runs
-		if err := w.nextFold(t.Fold); err != nil {
+	if w.fold != t.fold { // nothing else of the job runs
+		if err := w.nextFold(t.fold); err != nil {
 			return err
 		}
 	}
-	return p.do(w.rows.Stats(t.Holdout, t.Short))
+	return p.do(w.rows.Stats(t.holdout, t.short))
 }
 
-func (t *fitTask) Encode(e *canon.E) { canon.Put(e, t) }
+func (t *fitTask) Encode(e *canon.E) {
+	t.holdout.Encode(e)
+	e.Int(t.fold)
+	(&copiesTask{t.short}).Encode(e)
+}
 
 func (t *fitTask) decode(j *Job, d *canon.D) family.Message {
 	s := feature.DecodeStats(d)

@@ -281,27 +281,18 @@ func (m *evaluation) merge(o *evaluation) {
 
 // Encode implements family.Message.
 func (m *evaluation) Encode(e *canon.E) {
-	x := &evaluated{Classes: m.classes, OfClasses: m.ofClasses}
+	e.Bool(m.classes)
+	e.Int(m.ofClasses)
 	for _, s := range m.states() {
-		x.States = append(x.States, s.Append(nil))
+		e.Bytes(s.Append(nil))
 	}
-	canon.Put(e, x)
-}
-
-// evaluated is an evaluation as it is sent.
-type evaluated struct {
-	Classes   bool
-	OfClasses int
-	States    [][]byte
 }
 
 func decodeEvaluation(d *canon.D) *evaluation {
-	x := canon.Get[evaluated](d)
-	m := &evaluation{classes: x.Classes, ofClasses: x.OfClasses}
-	for i, s := range m.states() {
-		if i >= len(x.States) || !s.Decode(x.States[i]) {
+	m := &evaluation{classes: d.Bool(), ofClasses: d.Int()}
+	for _, s := range m.states() {
+		if !s.Decode(d.Bytes()) {
 			d.Fail()
-			break
 		}
 	}
 	return m

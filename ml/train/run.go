@@ -117,7 +117,7 @@ func (r *runner) statistics(ctx context.Context, holdout *holdout.Holdout) (*fea
 		return r.in.Cached.stats, nil
 	}
 	r.phase("fit")
-	return reduceTo[*feature.Stats](ctx, r.red, &fitTask{Holdout: holdout, Fold: r.fold, Short: r.short})
+	return reduceTo[*feature.Stats](ctx, r.red, &fitTask{holdout: holdout, fold: r.fold, short: r.short})
 }
 
 // encoders fits encoders, and the weights of classes, to statistics.

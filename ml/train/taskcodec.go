@@ -6,6 +6,7 @@ import (
 
 	"github.com/tributarydb/tributary/exec/metric"
 	"github.com/tributarydb/tributary/ml/canon"
+	"github.com/tributarydb/tributary/ml/holdout"
 	"github.com/tributarydb/tributary/ml/rows"
 )
 
@@ -16,13 +17,7 @@ func (w *Worker) DecodeTask(b []byte) (Task, error) {
 	t := Task{Iter: d.Int()}
 	switch kind {
 	case kindFit:
-		f := canon.Get[fitTask](d)
-		if f.Holdout == nil {
-			d.Fail()
-			break
-		}
-		f.Holdout.Check(d)
-		t.body = f
+		t.body = &fitTask{holdout: holdout.DecodeHoldout(d), fold: d.Int(), short: canon.Get[copiesTask](d).Rows}
 	case kindCopies:
 		t.body = canon.Get[copiesTask](d)
 	case kindWeight:
