@@ -12,9 +12,9 @@ type TrainGroups struct {
 	Input Node
 	Keys  []Item // columns of Input, the last ones
 	Job   []byte
+	Out   Column
 	Done  []byte
 	Long  int64
-	Out   Column
 }
 
 // By returns the expressions of the keys.

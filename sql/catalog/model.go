@@ -70,7 +70,7 @@ type ModelVersion struct {
 	Search *ModelSearch
 	// Beside is the column that an evaluation needs beside the target: of durations whether the event happened,
 	// of ranked rows their query. "" for none, and for a version from before it was kept.
-	Beside string
+	Beside string `codec:"hint"`
 }
 
 // ModelSearch is a search of settings.
@@ -104,8 +104,8 @@ type ModelGroups struct {
 	Unknown       string // what is predicted for a group that has no model: UnknownNull and so on
 	// Base is what says which groups another training need not train; nil for none. Kept is how many this one
 	// did not.
-	Base *GroupBase
-	Kept int64
+	Base *GroupBase `codec:"hint"`
+	Kept int64      `codec:"hint"`
 }
 
 // GroupBase says what groups were trained on whose rows lie in one partition of a table each: what all depend on, as
@@ -385,7 +385,7 @@ type Job struct {
 	// state (WithPast). Their segments are among Reads.
 	Past []*Relation
 	// Retrain is the version of the model that is trained again over the rows as they are now; 0 for none.
-	Retrain int
+	Retrain int `codec:"hint"`
 }
 
 // JobMerge is a place in the tree of a job's reductions: place Index of level Level, counted from the nodes' own sums
