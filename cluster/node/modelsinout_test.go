@@ -149,7 +149,7 @@ func TestModelFiles(t *testing.T) {
 	refuse(pgerr.InvalidBinaryRepresentation, "import model x from '"+damaged+"'")
 	refuse(pgerr.InvalidBinaryRepresentation, "import model x from '"+lie+"'")
 	refuse(pgerr.UndefinedFile, "import model x from '"+path+".none'")
-	refuse(pgerr.FeatureNotSupported, "export model m to 's3://bucket/m'")
+	refuse(pgerr.FeatureNotSupported, "export model m to 'gs://bucket/m'")
 	refuse(pgerr.InvalidParameterValue, "export model m to stdout with (format = 'pickle')")
 	refuse(pgerr.InvalidParameterValue, "export model m to stdout with (colour = 'red')")
 	refuse(pgerr.UndefinedObject, "export model none to stdout")

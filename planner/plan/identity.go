@@ -48,9 +48,10 @@ type identifier struct {
 }
 
 var (
-	datumType = reflect.TypeFor[types.Datum]()
-	funcType  = reflect.TypeFor[*fn.Func]()
-	scanType  = reflect.TypeFor[Scan]()
+	datumType  = reflect.TypeFor[types.Datum]()
+	funcType   = reflect.TypeFor[*fn.Func]()
+	scanType   = reflect.TypeFor[Scan]()
+	sourceType = reflect.TypeFor[Source]()
 )
 
 func (w *identifier) text(s string) {
@@ -128,7 +129,7 @@ func (w *identifier) fields(v reflect.Value) {
 		case f.Name == "Pos" || f.Name == "Rows" && f.Type.Kind() == reflect.Float64 || t == scanType && (f.Name == "Name" || f.Name == "Alias"):
 		case f.IsExported():
 			w.value(v.Field(i))
-		case f.Type != reflect.TypeFor[relation]():
+		case f.Type != reflect.TypeFor[relation]() && (t != sourceType || f.Name != "found"):
 			w.ok = false
 		}
 	}

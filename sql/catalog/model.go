@@ -94,7 +94,7 @@ type ModelTrial struct {
 	Seconds    float64
 	ErrorCode  string
 	Error      string
-	Version    int // of the model, that has the trial's model; 0 where it is not kept
+	Version    int `codec:"hint"` // of the model, that has the trial's model; 0 where it is not kept
 }
 
 // ModelGroups are the models of the groups of a training, one object of the catalog.
