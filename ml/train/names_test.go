@@ -53,7 +53,7 @@ func TestOtherSystems(t *testing.T) {
 		{"PCA", "", []any{"NUM_PRINCIPAL_COMPONENTS", 2, "SCALE_FEATURES", true, "PCA_SOLVER", "RANDOMIZED"}, "pca/decomposition n_components solver standardize"},
 		{"BOOSTED_TREE_CLASSIFIER", "y", []any{"MAX_TREE_DEPTH", 4, "LEARN_RATE", 0.1, "SUBSAMPLE", 0.8, "COLSAMPLE_BYTREE", 0.5, "MIN_TREE_CHILD_WEIGHT", 2, "L1_REG", 0.1, "L2_REG", 1.0, "INSTANCE_WEIGHT_COL", "w"}, "gradient_boosted_trees/classification colsample_bytree l1 l2 learn_rate max_depth min_child_weight subsample weight"},
 		{"BOOSTED_TREE_REGRESSOR", "n", []any{"MAX_ITERATIONS", 20}, "gradient_boosted_trees/regression n_estimators"},
-		{"BOOSTED_TREE_REGRESSOR", "n", []any{"BOOSTER_TYPE", "DART"}, no},
+		{"BOOSTED_TREE_REGRESSOR", "n", []any{"BOOSTER_TYPE", "DART"}, "gradient_boosted_trees/regression booster_type"},
 		{"RANDOM_FOREST_CLASSIFIER", "n", []any{"NUM_PARALLEL_TREE", 20, "MAX_TREE_DEPTH", 5}, "random_forest/classification max_depth n_estimators"},
 		{"RANDOM_FOREST_REGRESSOR", "n", nil, "random_forest/regression"},
 		{"DNN_CLASSIFIER", "y", []any{"HIDDEN_UNITS", types.Array{Elem: types.Int8, Elems: []types.Datum{int64(8), int64(4)}}, "ACTIVATION_FN", "RELU", "BATCH_SIZE", 16, "DROPOUT", 0.1, "OPTIMIZER", "ADAM", "L2_REG", 0.1}, "mlp/classification activation batch_size dropout hidden_units l2_reg optimizer"},
