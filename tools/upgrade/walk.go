@@ -30,7 +30,6 @@ const clients = 4
 type walk struct {
 	older, newer, dir string
 	nodes             []*node
-	load              *load
 	// want are the answers to the checks, which nothing may change, and long the bytes of the long training.
 	want []string
 	long string
