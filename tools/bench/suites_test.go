@@ -133,13 +133,13 @@ func TestBenchTPCDS(t *testing.T) {
 func TestBenchGroupbyJoinsAndTrainings(t *testing.T) {
 	dir := t.TempDir()
 	var out strings.Builder
-	err := bench(t.Context(), []string{"--program", program(t), "groupby", "joins", "logistic", "ridge", "trees", "--rows", "20000", "--samples", "5000", "--features", "4", "--runs", "1",
+	err := bench(t.Context(), []string{"--program", program(t), "groupby", "features", "joins", "logistic", "ridge", "trees", "--rows", "20000", "--samples", "5000", "--features", "4", "--runs", "1",
 		"--answers", dir, "--export", dir, "--json", filepath.Join(dir, "out.json")}, &out)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out.String())
 	}
-	if n := strings.Count(out.String(), "| q"); n != 20 {
-		t.Errorf("%d questions of 20\n%s", n, out.String())
+	if n := strings.Count(out.String(), "| q"); n != 56 {
+		t.Errorf("%d questions of 56\n%s", n, out.String())
 	}
 	for name, want := range map[string]int64{"logistic-x.npy": 5000 * 4 * 4, "logistic-y.npy": 5000 * 4, "ridge-x.npy": 25000 * 2 * 4, "ridge-y.npy": 25000 * 4} {
 		st, err := os.Stat(filepath.Join(dir, name))
