@@ -201,11 +201,20 @@ func Start(ctx context.Context, o Options) (_ *Node, err error) {
 		return nil, err
 	}
 	n.locks = advisory.New(locks{n}, advisory.Lease*cmp.Or(o.DeadAfter, 3*time.Second))
+	attached := make(chan struct{}) // closed when n.raft is set: the node may lead before
+	expire := func(ctx context.Context) {
+		select {
+		case <-attached:
+			expirePast(ctx, n.raft, o.Log, n.lowOnDisk)
+		case <-ctx.Done():
+		}
+	}
 	n.raft, err = raftnode.Start(raftnode.Options{Dir: n.dir, Self: n.self, Join: o.Join, Server: n.server, Dialer: &dialer, Log: o.Log,
-		Heartbeat: o.Heartbeat, DeadAfter: o.DeadAfter, Snapshot: o.Pace.Snapshot, Without: o.Pace.Without, OldestRead: n.oldestRead, Report: n.report, BeforeSecond: n.locks.Share, Recorder: n.past, OnLead: []func(context.Context){n.repl.Lead, func(ctx context.Context) { expirePast(ctx, n.raft, o.Log, n.lowOnDisk) }}})
+		Heartbeat: o.Heartbeat, DeadAfter: o.DeadAfter, Snapshot: o.Pace.Snapshot, Without: o.Pace.Without, OldestRead: n.oldestRead, Report: n.report, BeforeSecond: n.locks.Share, Recorder: n.past, OnLead: []func(context.Context){n.repl.Lead, expire}})
 	if err != nil {
 		return nil, err
 	}
+	close(attached)
 	n.repl.Attach(n.raft)
 	keys, err := keysOf(trust.Secret)
 	if err != nil {
