@@ -38,7 +38,7 @@ func identityOf(t *testing.T, n *Node) string {
 // a member does not answer.
 func TestFinalizeUpgrade(t *testing.T) {
 	if version.Oldest != 1 {
-		t.Skip("no directory of the version before is there")
+		t.Skipf("the directory in testdata is of version 1, and this program opens those from version %d on", version.Oldest)
 	}
 	nodes := start(t, 3, fromVersion1(t))
 	c := connect(t, nodes[0])
@@ -83,7 +83,7 @@ func TestFinalizeUpgrade(t *testing.T) {
 // TestFinalizeAfter: with the setting the upgrade is finalised by itself.
 func TestFinalizeAfter(t *testing.T) {
 	if version.Oldest != 1 {
-		t.Skip("no directory of the version before is there")
+		t.Skipf("the directory in testdata is of version 1, and this program opens those from version %d on", version.Oldest)
 	}
 	n := start(t, 1, fromVersion1(t))[0]
 	c := connect(t, n)
