@@ -258,12 +258,12 @@ func (f *FSM) commit(l *raft.Log, c *commit) Response {
 	if len(c.Locks) > 0 {
 		err = f.locks.Check(c.Locks)
 	}
-	// A commit without changes may have the state forget what was kept for the past.
-	at := c.Micros
-	if f.current.Load().Finalized() < pastSince { // older nodes keep no past, and their states must equal these
+	now, at := f.current.Load(), c.Micros
+	if now.Finalized() < pastSince { // older nodes keep no past, and their states must equal these
 		at = 0
 	}
-	if now := f.current.Load(); err == nil && (len(c.Changes) > 0 || at != 0 && now.GraveDue(time.UnixMicro(at))) {
+	// A commit without changes may have the state forget what was kept for the past.
+	if err == nil && (len(c.Changes) > 0 || at != 0 && now.GraveDue(time.UnixMicro(at))) {
 		var next *catalog.State
 		if next, d.Outcome, err = catalog.CommitAt(now, index, at, c.Changes); err == nil {
 			if f.recorder != nil {

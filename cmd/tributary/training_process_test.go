@@ -44,10 +44,7 @@ func TestTrainingOutlivesNodes(t *testing.T) {
 	for _, who := range []string{"worker", "stopped worker", "driver", "leaving driver", "leader", "gateway"} {
 		t.Run(who, func(t *testing.T) {
 			nodes := threeProcesses(t)
-			name := map[string]*process{}
-			for _, n := range nodes {
-				name[value[string](t, n.connect(), "SELECT name FROM cluster.nodes WHERE pg_address = $1", n.PG)] = n
-			}
+			name := byName(t, nodes)
 			watch := nodes[0].connect()
 			do(t, watch, spreadTable)
 			leader := name[value[string](t, watch, "SELECT name FROM cluster.nodes WHERE leader")]
@@ -56,13 +53,7 @@ func TestTrainingOutlivesNodes(t *testing.T) {
 				gateway = nodes[2]
 			}
 			c := gateway.connect()
-			result := make(chan error, 1)
-			go func() {
-				ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
-				defer cancel()
-				_, err := c.Exec(ctx, longTrain)
-				result <- err
-			}()
+			result := inBackground(c, longTrain)
 			waitFor(t, watch, "iterations", "SELECT ("+iterationsOf+") >= 8")
 			driver := name[value[string](t, watch, "SELECT coordinator FROM ml.training_jobs WHERE state = 'running'")]
 			if driver == gateway {
@@ -92,15 +83,8 @@ func TestTrainingOutlivesNodes(t *testing.T) {
 			case who != "gateway" && err != nil:
 				t.Fatal(err)
 			}
-			for _, n := range nodes {
-				if n == victim {
-					continue
-				}
-				c := n.connect()
-				waitFor(t, c, "the model", "SELECT count(*) = 1 FROM ml.models WHERE name = 'm'")
-				if got := value[string](t, c, madeHash); got != want {
-					t.Errorf("the model is %s, that of an unbroken run is %s", got, want)
-				}
+			for _, c := range survivors(nodes, victim) {
+				sameModel(t, c, want)
 			}
 			if who == "gateway" { // once the job is done no node drives it, so its record must be final already
 				job := value[string](t, watch, "SELECT state || ' at ' || iterations FROM ml.training_jobs WHERE model = 'm' ORDER BY job DESC LIMIT 1")
@@ -109,6 +93,46 @@ func TestTrainingOutlivesNodes(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// byName returns the nodes by the names that they have in cluster.nodes.
+func byName(t *testing.T, nodes []*process) map[string]*process {
+	name := map[string]*process{}
+	for _, n := range nodes {
+		name[value[string](t, n.connect(), "SELECT name FROM cluster.nodes WHERE pg_address = $1", n.PG)] = n
+	}
+	return name
+}
+
+// inBackground runs a statement for two minutes at most, and sends its error.
+func inBackground(c *pgx.Conn, sql string) <-chan error {
+	result := make(chan error, 1)
+	go func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+		defer cancel()
+		_, err := c.Exec(ctx, sql)
+		result <- err
+	}()
+	return result
+}
+
+// survivors connects to the nodes that were not killed.
+func survivors(nodes []*process, victim *process) (out []*pgx.Conn) {
+	for _, n := range nodes {
+		if n != victim {
+			out = append(out, n.connect())
+		}
+	}
+	return out
+}
+
+// sameModel waits for model m on a node, and compares its hash with that of an unbroken run.
+func sameModel(t *testing.T, c *pgx.Conn, want string) {
+	t.Helper()
+	waitFor(t, c, "the model", "SELECT count(*) = 1 FROM ml.models WHERE name = 'm'")
+	if got := value[string](t, c, madeHash); got != want {
+		t.Errorf("the model is %s, that of an unbroken run is %s", got, want)
 	}
 }
 
@@ -126,21 +150,12 @@ func TestGroupsOutliveNodes(t *testing.T) {
 	for _, who := range []string{"worker", "driver"} {
 		t.Run(who, func(t *testing.T) {
 			nodes := threeProcesses(t)
-			name := map[string]*process{}
-			for _, n := range nodes {
-				name[value[string](t, n.connect(), "SELECT name FROM cluster.nodes WHERE pg_address = $1", n.PG)] = n
-			}
+			name := byName(t, nodes)
 			watch := nodes[0].connect()
 			do(t, watch, table)
 			c := nodes[1].connect()
 			do(t, c, "SET tributary.distribute_rows = 1; SET tributary.distribute_cost = 0; SET batch_size = 2")
-			result := make(chan error, 1)
-			go func() {
-				ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
-				defer cancel()
-				_, err := c.Exec(ctx, train)
-				result <- err
-			}()
+			result := inBackground(c, train)
 			waitFor(t, watch, "a checkpoint of groups", "SELECT count(*) > 0 FROM ml.training_events WHERE model = 'm' AND kind = 'checkpoint' AND iteration >= 4")
 			driver := name[value[string](t, watch, "SELECT coordinator FROM ml.training_jobs WHERE state = 'running'")]
 			victim := driver
@@ -153,15 +168,8 @@ func TestGroupsOutliveNodes(t *testing.T) {
 			if err := <-result; err != nil {
 				t.Fatal(err)
 			}
-			for _, n := range nodes {
-				if n == victim {
-					continue
-				}
-				c := n.connect()
-				waitFor(t, c, "the model", "SELECT count(*) = 1 FROM ml.models WHERE name = 'm'")
-				if got := value[string](t, c, madeHash); got != want {
-					t.Errorf("the model is %s, that of an unbroken run is %s", got, want)
-				}
+			for _, c := range survivors(nodes, victim) {
+				sameModel(t, c, want)
 				if who == "driver" && value[int64](t, c, "SELECT count(*) FROM ml.training_events WHERE model = 'm' AND kind = 'taken over' AND iteration >= 4") == 0 {
 					t.Error("the groups that were trained were trained again")
 				}
@@ -180,13 +188,7 @@ func TestCancelAndResume(t *testing.T) {
 	do(t, c, longTrain)
 	want := value[string](t, c, madeHash)
 	do(t, c, "DROP MODEL m")
-	result := make(chan error, 1)
-	go func() {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-		defer cancel()
-		_, err := c.Exec(ctx, longTrain)
-		result <- err
-	}()
+	result := inBackground(c, longTrain)
 	waitFor(t, other, "iterations", "SELECT ("+iterationsOf+") >= 8")
 	do(t, other, "CANCEL TRAINING m")
 	var pe *pgconn.PgError
