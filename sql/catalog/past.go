@@ -9,7 +9,7 @@ import (
 )
 
 // SeenFrom returns s, a state of the past, as it may be read now: what it defines and its rows are those of then; the roles, the
-// owners, the privileges, the settings and the nodes that have the files are those of now. An object that is gone since belongs
+// owners, the privileges, the settings, the secrets, and the nodes that have the files are those of now. An object that is gone since belongs
 // to its owner of then, alone. What was of a session is left out. Its Definitions are its own, so the result is to be kept as
 // long as the Sight of now is the same.
 func SeenFrom(s, now *State) *State {
@@ -17,21 +17,11 @@ func SeenFrom(s, now *State) *State {
 	n.roles, n.nodes, n.removed, n.cluster = now.roles, now.nodes, now.removed, now.cluster
 	n.settings, n.database, n.defaults = now.settings, now.database, now.defaults
 	n.jobs, n.schedules, n.graves, n.unique = now.jobs, now.schedules, nil, nil
+	n.secrets, n.finality = now.secrets, now.finality
 	n.definitions = new(Definitions)
 
-	n.schemas = map[types.OID]*Schema{}
-	for oid, x := range s.schemas {
-		if strings.HasPrefix(x.Name, TempSchemas) {
-			continue
-		}
-		c := *x
-		if o := now.schemas[oid]; o != nil {
-			c.Owner, c.ACL = o.Owner, o.ACL
-		} else {
-			c.ACL = onlyOwner(ClassSchema, c.Owner)
-		}
-		n.schemas[oid] = &c
-	}
+	n.schemas = asOwned(s.schemas, now.schemas, ClassSchema, func(x *Schema) (*types.OID, *[]Grant) { return &x.Owner, &x.ACL })
+	maps.DeleteFunc(n.schemas, func(_ types.OID, x *Schema) bool { return strings.HasPrefix(x.Name, TempSchemas) })
 	n.names, n.relations = map[QName]types.OID{}, map[types.OID]*Relation{}
 	for oid, r := range s.relations {
 		if n.schemas[r.Schema] == nil {
@@ -40,26 +30,8 @@ func SeenFrom(s, now *State) *State {
 		n.names[QName{r.Schema, r.Name}] = oid
 		n.relations[oid] = r.seenFrom(now)
 	}
-	n.models = maps.Clone(s.models)
-	for oid, m := range s.models {
-		c := *m
-		if o := now.models[oid]; o != nil {
-			c.Owner, c.ACL = o.Owner, o.ACL
-		} else {
-			c.ACL = onlyOwner(ClassModel, c.Owner)
-		}
-		n.models[oid] = &c
-	}
-	n.functions = maps.Clone(s.functions)
-	for oid, f := range s.functions {
-		c := *f
-		if o := now.functions[oid]; o != nil {
-			c.Owner, c.ACL = o.Owner, o.ACL
-		} else {
-			c.ACL = onlyOwner(ClassFunction, c.Owner)
-		}
-		n.functions[oid] = &c
-	}
+	n.models = asOwned(s.models, now.models, ClassModel, func(x *Model) (*types.OID, *[]Grant) { return &x.Owner, &x.ACL })
+	n.functions = asOwned(s.functions, now.functions, ClassFunction, func(x *Function) (*types.OID, *[]Grant) { return &x.Owner, &x.ACL })
 	where(&n, now)
 	return &n
 }
@@ -79,6 +51,24 @@ type Sight struct {
 
 // SightOf returns that of a state.
 func SightOf(s *State) Sight { return Sight{s.definitions, s.moved, s.removedAt} }
+
+// asOwned copies objects of the past with the owners and the privileges that they have now; those that are gone belong to their
+// owners of then, alone. of returns where an object has both.
+func asOwned[T any](then, now map[types.OID]*T, class Class, of func(*T) (*types.OID, *[]Grant)) map[types.OID]*T {
+	out := make(map[types.OID]*T, len(then))
+	for oid, x := range then {
+		c := *x
+		owner, acl := of(&c)
+		if o := now[oid]; o != nil {
+			nowOwner, nowACL := of(o)
+			*owner, *acl = *nowOwner, *nowACL
+		} else {
+			*acl = onlyOwner(class, *owner)
+		}
+		out[oid] = &c
+	}
+	return out
+}
 
 func onlyOwner(c Class, owner types.OID) []Grant {
 	return []Grant{{Role: owner, Grantor: owner, Privs: c.Privileges()}}

@@ -1,0 +1,34 @@
+package catalog
+
+import "testing"
+
+// TestSeenFrom: what is read of the past is read with the secrets, the owners and the privileges of now.
+func TestSeenFrom(t *testing.T) {
+	commit := func(s *State, c ...Change) *State {
+		t.Helper()
+		n, _, err := s.Commit(s.Version()+1, c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	then := commit(New(), &PutSecret{Secret: &Secret{OID: 20000, Name: "k", Owner: BootstrapRoleOID}},
+		&PutSchema{Schema: &Schema{OID: 20001, Name: "kept", Owner: BootstrapRoleOID}},
+		&PutSchema{Schema: &Schema{OID: 20002, Name: "gone", Owner: BootstrapRoleOID, ACL: []Grant{{Role: 0, Grantor: BootstrapRoleOID, Privs: "U"}}}})
+	granted := []Grant{{Role: 0, Grantor: BootstrapRoleOID, Privs: "U"}}
+	now := commit(then, &DropSecret{OID: 20000}, &DropSchema{OID: 20002},
+		&PutSchema{Schema: &Schema{OID: 20001, Name: "renamed", Owner: BootstrapRoleOID, ACL: granted}})
+	seen := SeenFrom(then, now)
+	if SecretNamed(seen, "k") != nil {
+		t.Error("a secret that was dropped can be used by reading the past")
+	}
+	if x := seen.Schema(20001); x.Name != "kept" || len(x.ACL) != 1 {
+		t.Errorf("%+v", x)
+	}
+	if x := seen.Schema(20002); x == nil || len(x.ACL) != 1 || x.ACL[0].Role != BootstrapRoleOID {
+		t.Errorf("what is gone is not its owner's alone: %+v", x)
+	}
+	if seen.Finalized() != now.Finalized() {
+		t.Error(seen.Finalized())
+	}
+}
