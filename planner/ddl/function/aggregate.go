@@ -19,16 +19,11 @@ import (
 // CreateAggregate plans CREATE AGGREGATE.
 func (p *Planner) CreateAggregate(n *ast.DefineStmt) error {
 	p.Tag("CREATE AGGREGATE")
-	schema, name, err := catalog.ObjectName(typing.Texts(n.DefNames)...)
+	f, err := p.newFunction(n.DefNames)
 	if err != nil {
 		return err
 	}
-	sc, err := p.SchemaFor(ast.NewRangeVar(name, schema, ""))
-	if err != nil {
-		return err
-	}
-	f := &catalog.Function{Schema: sc.OID, Name: name, Owner: p.Bind().Role, ACL: p.State().NewACL(catalog.ClassFunction, p.Bind().Role, sc.OID),
-		Volatility: 'i', Parallel: 'u', Cost: 1, Language: "internal", Body: "aggregate_dummy", Aggregate: &catalog.Aggregate{FinalModify: 'r'}}
+	f.Volatility, f.Cost, f.Language, f.Body, f.Aggregate = 'i', 1, "internal", "aggregate_dummy", &catalog.Aggregate{FinalModify: 'r'}
 	opts, err := p.aggregateOptions(f, n.Definition)
 	if err != nil {
 		return err

@@ -27,16 +27,11 @@ func (p *Planner) Create(n *ast.CreateFunctionStmt) error {
 	if n.IsProcedure {
 		return pgerr.Unsupported("procedures are not supported").WithHint("Use CREATE FUNCTION … LANGUAGE sql or starlark.")
 	}
-	schema, name, err := catalog.ObjectName(typing.Texts(n.FuncName)...)
+	f, err := p.newFunction(n.FuncName)
 	if err != nil {
 		return err
 	}
-	sc, err := p.SchemaFor(ast.NewRangeVar(name, schema, ""))
-	if err != nil {
-		return err
-	}
-	f := &catalog.Function{Schema: sc.OID, Name: name, Owner: p.Bind().Role, ACL: p.State().NewACL(catalog.ClassFunction, p.Bind().Role, sc.OID),
-		Volatility: 'v', Parallel: 'u', Cost: 100}
+	f.Volatility, f.Cost = 'v', 100
 	as, err := p.functionOptions(f, n.Options, true)
 	if err != nil {
 		return err
@@ -56,6 +51,19 @@ func (p *Planner) Create(n *ast.CreateFunctionStmt) error {
 		return err
 	}
 	return p.putFunction(f, n.Replace)
+}
+
+// newFunction begins a function, or an aggregate, of a name, which is its creator's.
+func (p *Planner) newFunction(names *ast.NodeList) (*catalog.Function, error) {
+	schema, name, err := catalog.ObjectName(typing.Texts(names)...)
+	if err != nil {
+		return nil, err
+	}
+	sc, err := p.SchemaFor(ast.NewRangeVar(name, schema, ""))
+	if err != nil {
+		return nil, err
+	}
+	return &catalog.Function{Schema: sc.OID, Name: name, Owner: p.Bind().Role, ACL: p.State().NewACL(catalog.ClassFunction, p.Bind().Role, sc.OID), Parallel: 'u'}, nil
 }
 
 // putFunction puts a new function, or replaces the one with the same parameters.
