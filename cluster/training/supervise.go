@@ -119,6 +119,14 @@ func (j *Jobs) superviseOnce(ctx context.Context, ended map[types.OID]time.Time)
 	}
 	for _, job := range jobs {
 		seen[job.OID] = true
+		j.mu.Lock()
+		d, cancel := j.drivers[job.OID], j.attached[job.OID]
+		j.mu.Unlock()
+		// What runs here is read first: a session lets go of its job once its end is committed, so in an older state a
+		// job that has ended would be one that its session has left, and its record would be dropped.
+		if job = j.cfg.Catalog.Current().Job(job.OID); job == nil {
+			continue
+		}
 		v := jobView{self: j.cfg.Self, leads: j.cfg.Members.Leads(), alive: j.cfg.Members.Alive, now: time.Now(),
 			draining: func(id uint64) bool { n := st.Node(id); return n != nil && n.Draining }}
 		if job.State != catalog.JobRunning {
@@ -132,9 +140,6 @@ func (j *Jobs) superviseOnce(ctx context.Context, ended map[types.OID]time.Time)
 		} else {
 			ended[job.OID] = v.now
 		}
-		j.mu.Lock()
-		d, cancel := j.drivers[job.OID], j.attached[job.OID]
-		j.mu.Unlock()
 		if v.attached = cancel != nil; d != nil {
 			v.running, cancel = d.epoch, d.cancel
 		}

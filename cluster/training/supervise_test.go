@@ -1,12 +1,15 @@
 package training
 
 import (
+	"context"
+	"log/slog"
 	"testing"
 	"time"
 
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/parse"
 	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
 )
 
 func TestDecide(t *testing.T) {
@@ -137,5 +140,55 @@ func TestStatementIsReadOnce(t *testing.T) {
 	job.Statement = "select 1"
 	if _, err := j.statementOf(job, parse.Postgres); pgerr.CodeOf(err) != pgerr.DataCorrupted {
 		t.Error(err)
+	}
+}
+
+// ending is a catalog in which a session's job ends, and is let go of, right after it was read for the first time.
+type ending struct {
+	Catalog
+	states  [2]*catalog.State
+	read    int
+	changes []catalog.Change
+}
+
+func (c *ending) Current() *catalog.State {
+	c.read++
+	if c.read == 1 {
+		return c.states[0]
+	}
+	return c.states[1]
+}
+
+func (c *ending) Commit(_ context.Context, changes []catalog.Change) error {
+	c.changes = append(c.changes, changes...)
+	return nil
+}
+
+// alone is a cluster of this node.
+type alone struct{ Members }
+
+func (alone) Leads() bool       { return true }
+func (alone) Alive(uint64) bool { return true }
+
+// TestRecordOfASessionsJobStays: a supervisor that has read a state in which the job still ran does not drop the record
+// that it has left since.
+func TestRecordOfASessionsJobStays(t *testing.T) {
+	commit := func(s *catalog.State, c ...catalog.Change) *catalog.State {
+		t.Helper()
+		n, _, err := s.Commit(s.Version()+1, c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	c := &ending{}
+	now := time.Now()
+	c.states[0] = commit(catalog.New(), &catalog.PutNode{Node: &catalog.Node{ID: 1}}, &catalog.PutJob{Job: &catalog.Job{OID: 20000, Schema: catalog.PublicOID, Model: "m", Owner: catalog.BootstrapRoleOID,
+		State: catalog.JobRunning, Attached: true, Coordinator: 1, Epoch: 1, UpdatedAt: now}})
+	c.states[1] = commit(c.states[0], &catalog.EndJob{OID: 20000, ExpectEpoch: 1, State: catalog.JobFailed, UpdatedMicros: now.UnixMicro()})
+	j := New(Config{Self: 1, Catalog: c, Members: alone{}, Log: slog.New(slog.DiscardHandler)})
+	j.superviseOnce(t.Context(), map[types.OID]time.Time{})
+	if len(c.changes) != 0 {
+		t.Errorf("the supervisor changed %T", c.changes[0])
 	}
 }
