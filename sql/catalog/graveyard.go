@@ -113,10 +113,13 @@ func (s *kept) Forgotten() time.Time {
 // GraveDue reports whether a commit at a time would remove a file from those that are kept for the past.
 func (s *kept) GraveDue(at time.Time) bool { return len(s.graves) > 0 && at.UnixMicro() >= s.graveDue }
 
-// bury keeps files that leave the catalog. Those of a transaction's own view, of a temporary table and of one that keeps no past
-// need no grave.
+// buries reports whether what leaves the catalog is kept for the past: not what leaves a transaction's own view, and not before
+// commits have times. Without a time it would be kept forever, and older nodes of an unfinalised cluster keep nothing.
+func (e *edit) buries() bool { return e.commit && e.s.at != 0 }
+
+// bury keeps files that leave the catalog. Those of a temporary table and of one that keeps no past need no grave.
 func (e *edit) bury(of types.OID, rel *Relation, files ...*Segment) {
-	if !e.commit || rel != nil && rel.Temp {
+	if !e.buries() || rel != nil && rel.Temp {
 		return
 	}
 	keep := keepOf(e.s, rel)
@@ -131,7 +134,7 @@ func (e *edit) bury(of types.OID, rel *Relation, files ...*Segment) {
 // buryTable keeps in mind that a table was dropped, which has been in the state before.
 func (e *edit) buryTable(r *Relation) {
 	sc := e.base.schemas[r.Schema]
-	if !e.commit || r.Temp || r.Kind != KindTable || sc == nil || e.base.relations[r.OID] == nil {
+	if !e.buries() || r.Temp || r.Kind != KindTable || sc == nil || e.base.relations[r.OID] == nil {
 		return
 	}
 	e.buried = append(e.buried, &Grave{Of: r.OID, Left: e.s.at, Keep: keepOf(e.s, r), Table: &Dropped{sc.Name, r.Name, r.Owner, e.base.version}})
@@ -147,7 +150,7 @@ func keepOf(s *State, r *Relation) int64 {
 
 // buryAll buries all files of a manifest.
 func (e *edit) buryAll(rel *Relation, m *Manifest) {
-	if m == nil || !e.commit {
+	if m == nil {
 		return
 	}
 	for _, p := range m.Partitions {

@@ -32,3 +32,23 @@ func TestSeenFrom(t *testing.T) {
 		t.Error(seen.Finalized())
 	}
 }
+
+// TestGravesNeedTimes: a cluster whose commits have no times yet, as it is not finalised, keeps no file of the past.
+func TestGravesNeedTimes(t *testing.T) {
+	for _, at := range []int64{0, 1_700_000_000_000_000} {
+		commit := func(s *State, c ...Change) *State {
+			t.Helper()
+			n, _, err := CommitAt(s, s.Version()+1, at, c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return n
+		}
+		s := commit(New(), &PutRelation{Rel: &Relation{OID: 20000, Schema: PublicOID, Name: "t", Kind: KindTable, Partitions: 1, Owner: BootstrapRoleOID}})
+		s = commit(s, &AppendSegments{Table: 20000, Segments: []*Segment{{ID: SegmentID{1}, Rows: 1, Bytes: 1, Nodes: []uint64{1}}}, ExpectVersion: s.RelationByOID(20000).Version})
+		s = commit(s, &Truncate{Table: 20000})
+		if got, want := len(s.Graves()) > 0, at != 0; got != want {
+			t.Errorf("at %d: %d graves", at, len(s.Graves()))
+		}
+	}
+}
