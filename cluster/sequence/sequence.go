@@ -138,12 +138,19 @@ func (c *Cache) GiveBack(ctx context.Context, oid types.OID) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.left > b.keep {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
+		defer cancel()
 		c.giveBack(ctx, oid, b)
 	}
 }
 
+// patience is how long an end of a statement or of a session waits for values to be returned.
+const patience = time.Second
+
 // Release returns what the node has of the sequences of a session that ends.
 func (c *Cache) Release(ctx context.Context, s *Session) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
 	for _, oid := range s.sequences() {
 		b := c.block(oid)
 		b.mu.Lock()
@@ -167,8 +174,6 @@ func (c *Cache) giveBack(ctx context.Context, oid types.OID, b *block) {
 	}
 	at := b.end()
 	b.left -= back
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
-	defer cancel()
 	if err := c.Catalog.Commit(ctx, []catalog.Change{&catalog.ReturnSequence{OID: oid,
 		At: catalog.SeqValue{Last: at, Called: true}, To: catalog.SeqValue{Last: at - back*b.step, Called: true}}}); err != nil {
 		c.Log.Debug("values of a sequence were not given back", "sequence", r.Name, "values", back, "err", err)
@@ -178,7 +183,12 @@ func (c *Cache) giveBack(ctx context.Context, oid types.OID, b *block) {
 // At returns the position of a sequence in a state, without what this node has taken ahead of it.
 func (c *Cache) At(st *catalog.State, oid types.OID) catalog.SeqValue {
 	at := st.SequenceAt(oid)
-	b := c.block(oid)
+	c.mu.Lock()
+	b := c.blocks[oid]
+	c.mu.Unlock()
+	if b == nil {
+		return at
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.keep > 0 && b.left > 0 && b.of == st.RelationByOID(oid) && at.Last == b.end() {
