@@ -172,7 +172,7 @@ func (b *Bound) makeGeneric(e *Env, poll plan.Poll) *Planned {
 		return none
 	}
 	switch {
-	case b.DML != nil && (b.DML.Source == nil || len(b.DML.Buffers) > 0 || b.DML.OnConflict != nil),
+	case b.DML != nil && (b.DML.Source == nil || len(b.DML.Buffers) > 0),
 		b.Query != nil && (len(b.Query.Buffers) > 0 || len(b.Query.Locks) > 0):
 		return none
 	}
@@ -192,7 +192,11 @@ func (b *Bound) makeGeneric(e *Env, poll plan.Poll) *Planned {
 	} else {
 		root, cols = p.Query.Root, p.Query.Cols
 	}
-	if moment || !opt.Keyed(root, stats) || len(p.buffers()) > 0 {
+	keyed := opt.Keyed(root, stats) || p.DML != nil && opt.FewJoinOf(root, stats) != nil
+	if p.DML != nil && p.DML.OnConflict != nil {
+		_, keyed = root.(*plan.Values)
+	}
+	if moment || !keyed || len(p.buffers()) > 0 {
 		return none
 	}
 	s, err := SingleStage(root, cols, stats)

@@ -29,8 +29,25 @@ type keyWatch struct {
 	rows  *op.Buffer // nil where nobody needs to, or closed
 	pairs bool
 	moved bool // some row's old and new values may differ
-	// only is the new row, by live column, as long as it is the only one.
-	only []types.Datum
+	// few are the keys of the new rows, by live column, as long as there are few.
+	few [][]types.Datum
+}
+
+// maxFewKeys is how many new rows have their keys looked up one by one.
+const maxFewKeys = 64
+
+// add notes n new rows after count others; row gives their keys.
+func (k *keyWatch) add(count int64, n int, row func(i int) []types.Datum) {
+	if count == 0 {
+		k.few = nil
+	}
+	if int64(len(k.few)) != count || count+int64(n) > maxFewKeys {
+		k.few = nil
+		return
+	}
+	for i := range n {
+		k.few = append(k.few, row(i))
+	}
 }
 
 func (k *keyWatch) close() {

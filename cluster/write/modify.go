@@ -7,7 +7,9 @@ import (
 	"github.com/tributarydb/tributary/exec/op"
 	"github.com/tributarydb/tributary/planner"
 	"github.com/tributarydb/tributary/planner/expr"
+	"github.com/tributarydb/tributary/planner/opt"
 	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/planner/props"
 	"github.com/tributarydb/tributary/sql/catalog"
 )
 
@@ -27,7 +29,12 @@ func (r *Executor) ModifyBound(b *planner.Bound) (*ModifyTable, error) {
 	if err != nil {
 		return nil, err
 	}
-	return r.modify(p.DML, p.Staged)
+	d := p.DML
+	if p.Staged != nil && d.OnConflict != nil { // it may be shared, and is run as a part of others
+		mine := *d
+		d, mine.Source = &mine, own(d.Source, nil)
+	}
+	return r.modify(d, p.Staged)
 }
 
 // modify runs an optimised statement; staged is the plan of its source, nil where
@@ -65,7 +72,11 @@ func (r *Executor) modify(d *plan.DML, staged *plan.Staged) (w *ModifyTable, err
 // execute changes the table's rows as an optimised source says; staged is its plan,
 // nil where that is to be made.
 func (w *ModifyTable) execute(source plan.Node, staged *plan.Staged) error {
-	if staged == nil && w.r.inThreads(source) {
+	var few *opt.FewJoin
+	if !w.later && !w.r.Analyze {
+		few = opt.FewJoinOf(source, props.FromState(w.r.st))
+	}
+	if few == nil && staged == nil && w.r.inThreads(source) {
 		return w.inThreads(source)
 	}
 	if err := w.prepare(source.Schema()); err != nil {
@@ -80,9 +91,14 @@ func (w *ModifyTable) execute(source plan.Node, staged *plan.Staged) error {
 	}
 	var rows op.BatchReader
 	var err error
-	if staged != nil {
+	switch {
+	case few != nil:
+		if source, err = w.lookedUp(source, few); err == nil {
+			rows, err = w.r.few(source, w.src, nil)
+		}
+	case staged != nil:
 		rows, err = w.r.Staged(w.r.x.Ctx, staged)
-	} else {
+	default:
 		rows, err = w.r.start(source, w.src, w.reads)
 	}
 	if err != nil {

@@ -109,8 +109,8 @@ func (w *ModifyTable) prepare(src []plan.Column) (err error) {
 // changed notes rows of the source that were carried out.
 func (w *ModifyTable) changed(ctx context.Context, b *batch.Batch, updated bool) error {
 	if k := w.r.x.Txn.foreign.keys; k != nil {
-		if k.only = nil; w.count == 0 && b.Rows() == 1 && len(w.rows.Values) > 0 {
-			k.only = w.row(b)
+		if len(w.rows.Values) > 0 {
+			k.add(w.count, b.Rows(), func(i int) []types.Datum { return w.keysOf(b, i) })
 		}
 		if updated && k.pairs {
 			olds, news := make([]arrow.Array, len(w.live)), make([]arrow.Array, len(w.live))
@@ -148,15 +148,16 @@ func computed(ctx context.Context, ps []*eval.Program, b *batch.Batch) ([]arrow.
 	return out, nil
 }
 
-// row reads the new row of a batch of one row of the source.
-func (w *ModifyTable) row(b *batch.Batch) []types.Datum {
-	i := 0
+// keysOf reads the live columns of a new row of the source that a unique constraint compares.
+func (w *ModifyTable) keysOf(b *batch.Batch, i int) []types.Datum {
 	if b.Sel != nil {
-		i = int(b.Sel[0])
+		i = int(b.Sel[i])
 	}
 	out := make([]types.Datum, len(w.live))
-	for c := range w.live {
-		out[c] = types.DatumAt(w.live[c].Type, b.Cols[w.rows.Values[c]], i)
+	for c, live := range w.live {
+		if slices.ContainsFunc(w.rel.Constraints, func(k catalog.Constraint) bool { return isUnique(&k) && slices.Contains(k.Columns, live.Num) }) {
+			out[c] = types.DatumAt(live.Type, b.Cols[w.rows.Values[c]], i)
+		}
 	}
 	return out
 }

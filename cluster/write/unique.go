@@ -44,9 +44,12 @@ func (r *Executor) checkUnique(st *catalog.State, rel *catalog.Relation, segs []
 		if !watched.claims(c) {
 			continue
 		}
-		one := rows == 1 && watched != nil && watched.only != nil && c.Kind != 'e' && !c.NullsNotDistinct
-		if one {
-			if claim := r.lookOne(st, rel, c, watched.only, old); claim != nil {
+		if watched != nil && int64(len(watched.few)) == rows {
+			claim, err := r.checkFew(st, rel, c, watched, old)
+			if err != nil {
+				return nil, err
+			}
+			if claim != nil {
 				out = append(out, claim)
 				continue
 			}
@@ -54,16 +57,6 @@ func (r *Executor) checkUnique(st *catalog.State, rel *catalog.Relation, segs []
 		k, err := r.uniqueKey(rel, c)
 		if err != nil {
 			return nil, err
-		}
-		if one {
-			claim, ok, err := r.checkOne(st, k, watched.only, old)
-			if err != nil {
-				return nil, err
-			}
-			if ok {
-				out = append(out, claim)
-				continue
-			}
 		}
 		if err := r.duplicatesWithin(k, fresh, rows); err != nil {
 			return nil, err
@@ -86,65 +79,72 @@ func (r *Executor) checkUnique(st *catalog.State, rel *catalog.Relation, segs []
 	return out, nil
 }
 
-// lookOne is the claim of one row, given by live column, whose key indexes do not have;
-// nil where they have it, or do not tell.
-func (r *Executor) lookOne(st *catalog.State, rel *catalog.Relation, c *catalog.Constraint, row []types.Datum, old *catalog.Manifest) *catalog.UniqueKeys {
-	claim := &catalog.UniqueKeys{Table: rel.OID, Constraint: c.OID, ReadVersion: st.Version()}
-	key := make([]types.Datum, len(c.Columns))
-	var h uint64
-	for i, num := range c.Columns {
-		at := 0
-		for j := range rel.Columns {
-			col := &rel.Columns[j]
-			if col.Num == num {
-				if key[i] = row[at]; key[i] == nil {
-					return claim // it is equal to nothing
-				}
-				h = types.Hash(col.Type, key[i], h)
-			}
-			if !col.Dropped {
-				at++
-			}
-		}
-	}
-	claim.Hashes = []uint64{h}
-	if old != nil && !r.ProvenAbsent(r.x.Ctx, old, rel, c, key) {
-		return nil
-	}
-	return claim
-}
+// maxLookUps is how many keys are looked up, each by a scan of its own, before one join is faster.
+const maxLookUps = 8
 
-// checkOne does for one row what the others do for many: it looks the key up. ok
-// is false for keys of types that cannot be looked up.
-func (r *Executor) checkOne(st *catalog.State, k *uniqueKey, row []types.Datum, old *catalog.Manifest) (claim *catalog.UniqueKeys, ok bool, err error) {
-	claim = &catalog.UniqueKeys{Table: k.rel.OID, Constraint: k.OID, ReadVersion: st.Version()}
-	key := make([]types.Datum, len(k.Columns))
-	for i, num := range k.Columns {
-		if key[i] = row[slices.IndexFunc(k.live, func(c catalog.Column) bool { return c.Num == num })]; key[i] == nil {
-			return claim, true, nil // it is equal to nothing
+// checkFew does for the keys of few rows what the others do for many: it asks the
+// indexes for each, and looks up what they do not rule out. The claim is nil for keys that cannot be
+// looked up, where many may be there, and where some may be equal to each other, for duplicatesWithin says which.
+func (r *Executor) checkFew(st *catalog.State, rel *catalog.Relation, c *catalog.Constraint, w *keyWatch, old *catalog.Manifest) (*catalog.UniqueKeys, error) {
+	if c.Kind == 'e' || c.NullsNotDistinct {
+		return nil, nil
+	}
+	at := make([]int, len(c.Columns))
+	for i, num := range c.Columns {
+		at[i] = w.column(num)
+	}
+	claim := &catalog.UniqueKeys{Table: rel.OID, Constraint: c.OID, ReadVersion: st.Version()}
+	var lookUp [][]types.Datum
+	for _, row := range w.few {
+		key, h := make([]types.Datum, len(at)), uint64(0)
+		for i, live := range at {
+			if key[i] = row[live]; key[i] == nil {
+				key = nil // it is equal to nothing
+				break
+			}
+			h = types.Hash(w.live[live].Type, key[i], h)
+		}
+		if key == nil {
+			continue
+		}
+		if slices.Contains(claim.Hashes, h) {
+			return nil, nil
+		}
+		claim.Hashes = append(claim.Hashes, h)
+		if old != nil && !r.ProvenAbsent(r.x.Ctx, old, rel, c, key) {
+			if lookUp = append(lookUp, key); len(lookUp) > maxLookUps {
+				return nil, nil
+			}
 		}
 	}
-	look := keyScan(k.rel, k.Constraint, 1)
-	look.Filter = nil
-	var h uint64
-	for i, c := range look.Cols {
-		eq := equals(c, key[i])
-		if eq == nil {
-			return nil, false, nil
-		}
-		look.Filter = append(look.Filter, eq)
-		h = types.Hash(c.Type, key[i], h)
+	slices.Sort(claim.Hashes)
+	if len(lookUp) == 0 {
+		return claim, nil
 	}
-	claim.Hashes = []uint64{h}
-	if old == nil {
-		return claim, true, nil
-	}
-	root := &plan.Limit{Input: look, Count: &expr.Const{Val: int64(1), Typ: types.Int8}}
-	rows, err := r.few(root, look.Cols, map[*plan.Scan]*catalog.Manifest{look: old})
+	k, err := r.uniqueKey(rel, c)
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
-	return claim, true, r.duplicate(k, rows, look.Cols)
+	for _, key := range lookUp {
+		look := keyScan(rel, c, 1)
+		look.Filter = nil
+		for i, col := range look.Cols {
+			eq := equals(col, key[i])
+			if eq == nil {
+				return nil, nil
+			}
+			look.Filter = append(look.Filter, eq)
+		}
+		root := &plan.Limit{Input: look, Count: &expr.Const{Val: int64(1), Typ: types.Int8}}
+		rows, err := r.few(root, look.Cols, map[*plan.Scan]*catalog.Manifest{look: old})
+		if err != nil {
+			return nil, err
+		}
+		if err := r.duplicate(k, rows, look.Cols); err != nil {
+			return nil, err
+		}
+	}
+	return claim, nil
 }
 
 func (r *Executor) duplicatesWithin(k *uniqueKey, fresh *catalog.Manifest, rows int64) error {

@@ -27,7 +27,7 @@ var longTypes = map[string]exception{
 	"cluster/coord.dispatcher":     {46, "a method a kind of statement"},
 	"cluster/node.Node":            {45, "joins all rooms of a node; what it answers for each is a method"},
 	"cluster/session.Session":      {78, "what each statement may ask of its session; parts are to be types of their own"},
-	"cluster/write.Executor":       {50, "a method a kind of write"},
+	"cluster/write.Executor":       {49, "a method a kind of write"},
 	"cmd/shell.session":            {77, "a method a command of the shell"},
 	"exec/deparse.deparser":        {50, "a method a kind of node"},
 	"exec/mem.Pool":                {48, "budget, queue and what gives way share one lock"},

@@ -2,6 +2,7 @@ package opt
 
 import (
 	"slices"
+	"sync"
 
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
@@ -21,13 +22,15 @@ const valueShare = 32
 //	days, sales WHERE month > (SELECT …)      the days of all years filter nothing,
 //	                                          those after some month filter sales
 func (g *joinGraph) joinValues(est *props.Estimator) {
-	most := 0.0
-	for _, l := range g.leaves {
-		most = max(most, est.Of(l.n).Rows)
-	}
+	most := sync.OnceValue(func() (rows float64) {
+		for _, l := range g.leaves {
+			rows = max(rows, est.Of(l.n).Rows)
+		}
+		return rows
+	})
 	for i := len(g.leaves) - 1; i >= 0; i-- {
 		j := g.comparedWith(i)
-		if j < 0 || est.Of(g.leaves[j].n).Rows*valueShare > most {
+		if j < 0 || est.Of(g.leaves[j].n).Rows*valueShare > most() {
 			continue
 		}
 		v, l := g.leaves[i], &g.leaves[j]
