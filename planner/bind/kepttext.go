@@ -9,10 +9,18 @@ import (
 	"github.com/tributarydb/tributary/sql/parse"
 )
 
-// KeptText is the text of an expression for a descriptor of the catalog. Users' functions get their schemas, as the
-// text is bound under the path of whoever uses the table or the model.
+// KeptText is the text of an expression for a descriptor of the catalog. Users' functions and types get their
+// schemas, as the text is bound under the path of whoever uses the table, the function or the model.
 func KeptText(s *Session, n ast.Node) (string, error) {
 	ast.Rewrite(n, func(c *ast.Cursor) bool {
+		if t, ok := c.Node().(*ast.TypeName); ok && len(typing.Items(t.Names)) == 1 {
+			if of, err := TypeName(s, t); err == nil {
+				if e := s.State.EnumByOID(of.OID); e != nil {
+					t.Names = ast.NewNodeList(ast.NewString(s.State.Schema(e.Schema).Name), t.Names.Items[0])
+				}
+			}
+			return true
+		}
 		call, ok := c.Node().(*ast.FuncCall)
 		if !ok || len(typing.Items(call.Funcname)) != 1 {
 			return true

@@ -97,7 +97,7 @@ func (p *planner) alterModel(n *parse.AlterModel) error {
 		if p.st.Model(m.Schema, n.RenameTo) != nil {
 			return pgerr.New(pgerr.DuplicateObject, "model %q already exists", n.RenameTo)
 		}
-		if changes, err = (viewTexts{p}).modelRenamed(m, n.RenameTo); err != nil {
+		if changes, err = textsOf(p).ModelRenamed(m, n.RenameTo); err != nil {
 			return err
 		}
 		up.Name = n.RenameTo

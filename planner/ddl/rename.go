@@ -7,10 +7,13 @@ import (
 	"github.com/multigres/multigres/go/common/parser/ast"
 
 	"github.com/tributarydb/tributary/planner/ddl/function"
+	"github.com/tributarydb/tributary/planner/ddl/kept"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
+
+func textsOf(p *planner) kept.Texts { return kept.Texts{Host: p.functions} }
 
 func (p *planner) rename(n *ast.RenameStmt) error {
 	if yes, aggregate := function.Is(n.RenameType); yes {
@@ -35,6 +38,9 @@ func (p *planner) rename(n *ast.RenameStmt) error {
 		if err := acceptable(n.Newname); err != nil {
 			return err
 		}
+		if err := textsOf(p).SchemaRenamed(sc, n.Newname); err != nil {
+			return err
+		}
 		up := *sc
 		up.Name = n.Newname
 		return p.add(&catalog.PutSchema{Schema: &up})
@@ -57,6 +63,9 @@ func (p *planner) rename(n *ast.RenameStmt) error {
 		p.res.Tag = "ALTER TYPE"
 		e, err := p.ownedEnum(n.Object)
 		if err != nil {
+			return err
+		}
+		if err := textsOf(p).TypeRenamed(e, n.Newname); err != nil {
 			return err
 		}
 		up := *e
@@ -130,11 +139,16 @@ func (p *planner) rename(n *ast.RenameStmt) error {
 			}
 		}
 	}
-	views, err := viewTexts{p}.relationRenamed(rel, up, n)
-	if err != nil {
-		return err
+	if n.RenameType != ast.OBJECT_TABCONSTRAINT {
+		column := int16(0)
+		if n.RenameType == ast.OBJECT_COLUMN || n.RenameType == ast.OBJECT_ATTRIBUTE {
+			column = rel.Column(n.Subname).Num
+		}
+		if err := textsOf(p).RelationRenamed(rel, up, column); err != nil {
+			return err
+		}
 	}
-	return p.add(append(views, &catalog.PutRelation{Rel: up, ExpectVersion: rel.Version})...)
+	return p.add(&catalog.PutRelation{Rel: up, ExpectVersion: rel.Version})
 }
 
 // renameInExprs refuses to rename what a kept expression names by text.
@@ -147,7 +161,7 @@ func (p *planner) renameInExprs(rel *catalog.Relation, from, to string) error {
 		}
 		for _, num := range k.Columns {
 			if num == c.Num {
-				text, err := renameColumn(k.Check, from, to)
+				text, err := kept.Column(k.Check, from, to)
 				if err != nil {
 					return err
 				}
@@ -157,7 +171,7 @@ func (p *planner) renameInExprs(rel *catalog.Relation, from, to string) error {
 	}
 	for i := range rel.Columns {
 		if g := &rel.Columns[i]; g.Generated != "" && !g.Dropped {
-			text, err := renameColumn(g.Generated, from, to)
+			text, err := kept.Column(g.Generated, from, to)
 			if err != nil {
 				return err
 			}
@@ -182,7 +196,7 @@ func (p *planner) renameInIndexes(rel *catalog.Relation, from, to string) error 
 			if *s == "" {
 				return nil
 			}
-			out, err := renameColumn(*s, from, to)
+			out, err := kept.Column(*s, from, to)
 			if err == nil && out != *s {
 				*s, changed = out, true
 			}
@@ -283,6 +297,9 @@ func (p *planner) setSchema(n *ast.AlterObjectSchemaStmt) error {
 	for _, x := range move {
 		up := x.Clone()
 		up.Schema = sc.OID
+		if err := textsOf(p).RelationRenamed(x, up, 0); err != nil {
+			return err
+		}
 		if err := p.add(&catalog.PutRelation{Rel: up, ExpectVersion: x.Version}); err != nil {
 			return err
 		}

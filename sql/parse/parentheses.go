@@ -1,20 +1,45 @@
 package parse
 
 import (
+	"regexp"
 	"strings"
 
 	"github.com/multigres/multigres/go/common/parser"
 	"github.com/multigres/multigres/go/common/parser/ast"
 
+	"github.com/tributarydb/tributary/sql/lex"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
+// simpleName is a name that reads as itself. Those of the grammar's own functions, such as coalesce, stay as they are.
+var simpleName = regexp.MustCompile(`^[a-z_][a-z0-9_$]*$`)
+
 // Text writes a tree as SQL with every nested operation in parentheses, as PostgreSQL shows kept
 // expressions: operations without parentheses would otherwise depend on the printer's precedence,
-// and two signs in a row would read as a comment. It adds the parentheses to the tree.
+// and two signs in a row would read as a comment. It adds the parentheses to the tree. Names of functions are
+// quoted where they must be, which the printer does for other names only.
 func Text(n ast.Node) string {
+	plain := map[*ast.NodeList][]ast.Node{}
+	defer func() {
+		for l, items := range plain {
+			l.Items = items
+		}
+	}()
 	n = ast.Rewrite(n, nil, func(c *ast.Cursor) bool {
 		switch x := c.Node().(type) {
+		case *ast.FuncCall:
+			if x.Funcname == nil || plain[x.Funcname] != nil {
+				break
+			}
+			quoted, differs := make([]ast.Node, len(x.Funcname.Items)), false
+			for i, part := range x.Funcname.Items {
+				name := ConstText(part)
+				quoted[i] = ast.NewString(lex.QuoteName(name))
+				differs = differs || !simpleName.MatchString(name)
+			}
+			if differs {
+				plain[x.Funcname], x.Funcname.Items = x.Funcname.Items, quoted
+			}
 		case *ast.A_Expr:
 			x.Lexpr, x.Rexpr = inParens(x.Lexpr, false), inParens(x.Rexpr, x.Lexpr == nil)
 		case *ast.BoolExpr:

@@ -241,7 +241,7 @@ func (p *Planner) parameterDefault(n ast.Node, t types.Type) (string, error) {
 			return "", pgerr.New(pgerr.DatatypeMismatch, "argument of DEFAULT must be type %s, not type %s", p.State().TypeName(t), p.State().TypeName(e.Type()))
 		}
 	}
-	kept, err := parse.Keep(n)
+	kept, err := bind.KeptText(p.Bind(), n)
 	if c, ok := e.(*expr.Const); ok && err == nil && c.Typ.OID == types.UnknownOID {
 		// As PostgreSQL prints it: a literal with its type.
 		name := types.TypeName(t.OID)

@@ -1,4 +1,4 @@
-package ddl
+package kept
 
 import (
 	"slices"
@@ -13,15 +13,15 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// renameColumn renames a column in an expression kept as text.
-func renameColumn(sql, from, to string) (string, error) {
+// Column renames a column in an expression kept as text.
+func Column(sql, from, to string) (string, error) {
 	n, err := typing.ParseExpr(sql)
 	if err != nil {
 		return "", err
 	}
 	return ast.Rewrite(n, func(c *ast.Cursor) bool {
 		if ref, ok := c.Node().(*ast.ColumnRef); ok {
-			if l := items(ref.Fields); len(l) > 0 && text(l[len(l)-1]) == from {
+			if l := typing.Items(ref.Fields); len(l) > 0 && parse.ConstText(l[len(l)-1]) == from {
 				l[len(l)-1] = ast.NewString(to)
 			}
 		}
@@ -29,19 +29,16 @@ func renameColumn(sql, from, to string) (string, error) {
 	}, nil).SqlString(), nil
 }
 
-// viewTexts keeps the texts of views true over the rename of what they name.
-type viewTexts struct{ *planner }
-
 // rewrite changes the texts of the views that depend on an object: with gets each parsed, as it is before
 // the rename.
-func (p viewTexts) rewrite(of types.OID, with func(v *catalog.Relation, sel *ast.SelectStmt, named *scope.Named)) ([]catalog.Change, error) {
+func (p Texts) rewrite(of types.OID, with func(v *catalog.Relation, sel *ast.SelectStmt, named *scope.Named)) ([]catalog.Change, error) {
 	var changes []catalog.Change
-	for _, v := range p.st.Relations() {
+	for _, v := range p.State().Relations() {
 		if v.Kind != catalog.KindView && v.Kind != catalog.KindMatView ||
 			!slices.ContainsFunc(v.DependsOn, func(d catalog.Dep) bool { return d.OID == of }) {
 			continue
 		}
-		sel, named, err := bind.Named(p.env.Bind, v)
+		sel, named, err := bind.Named(p.Bind(), v)
 		if err != nil {
 			return nil, err
 		}
@@ -55,9 +52,22 @@ func (p viewTexts) rewrite(of types.OID, with func(v *catalog.Relation, sel *ast
 	return changes, nil
 }
 
-// relationRenamed is rewrite for a relation: where texts name it, an alias keeps the name that the
-// rest of the text knows, and for a column a list of names those of all columns.
-func (p viewTexts) relationRenamed(old, now *catalog.Relation, n *ast.RenameStmt) ([]catalog.Change, error) {
+// RelationRenamed changes the name of a relation, its schema, or of a column if its number is given, in views and in
+// the bodies of functions.
+func (p Texts) RelationRenamed(old, now *catalog.Relation, column int16) error {
+	if err := p.inFunctions(old, now, column); err != nil {
+		return err
+	}
+	views, err := p.inViews(old, now, column != 0)
+	if err != nil {
+		return err
+	}
+	return p.Add(views...)
+}
+
+// inViews is rewrite for a relation that has another name, schema or column: where texts name it, an
+// alias keeps the name that the rest of the text knows, and for a column a list of names those of all columns.
+func (p Texts) inViews(old, now *catalog.Relation, column bool) ([]catalog.Change, error) {
 	return p.rewrite(old.OID, func(v *catalog.Relation, sel *ast.SelectStmt, named *scope.Named) {
 		for rv, oid := range named.Relations {
 			if oid != old.OID {
@@ -66,17 +76,19 @@ func (p viewTexts) relationRenamed(old, now *catalog.Relation, n *ast.RenameStmt
 			if rv.Alias == nil {
 				rv.Alias = ast.NewAlias(old.Name, nil)
 			}
-			if n.RenameType == ast.OBJECT_COLUMN || n.RenameType == ast.OBJECT_ATTRIBUTE {
+			if column {
 				rv.Alias.ColNames = listed(old, v, rv.Alias.ColNames)
-			} else {
-				rv.RelName = now.Name
+			}
+			rv.RelName = now.Name
+			if now.Schema != old.Schema {
+				rv.SchemaName = p.State().Schema(now.Schema).Name
 			}
 		}
 		// An alias takes the place of a name with a schema.
-		schema := p.st.Schema(old.Schema).Name
+		schema := p.State().Schema(old.Schema).Name
 		ast.Rewrite(sel, func(c *ast.Cursor) bool {
 			if ref, ok := c.Node().(*ast.ColumnRef); ok {
-				if l := items(ref.Fields); len(l) > 2 && text(l[0]) == schema && text(l[1]) == old.Name {
+				if l := typing.Items(ref.Fields); len(l) > 2 && parse.ConstText(l[0]) == schema && parse.ConstText(l[1]) == old.Name {
 					ref.Fields = ast.NewNodeList(l[1:]...)
 				}
 			}
@@ -85,8 +97,8 @@ func (p viewTexts) relationRenamed(old, now *catalog.Relation, n *ast.RenameStmt
 	})
 }
 
-// modelRenamed is rewrite for a model.
-func (p viewTexts) modelRenamed(m *catalog.Model, now string) ([]catalog.Change, error) {
+// ModelRenamed is rewrite for a model.
+func (p Texts) ModelRenamed(m *catalog.Model, now string) ([]catalog.Change, error) {
 	return p.rewrite(m.OID, func(_ *catalog.Relation, _ *ast.SelectStmt, named *scope.Named) {
 		for _, rename := range named.Models[m.OID] {
 			rename(now)
@@ -105,7 +117,7 @@ func listed(r, view *catalog.Relation, names *ast.NodeList) *ast.NodeList {
 			nums = s.Columns
 		}
 	}
-	list := slices.Clone(items(names))
+	list := slices.Clone(typing.Items(names))
 	for _, c := range r.Columns {
 		if at := slices.Index(nums, c.Num); at >= len(list) {
 			list = append(list, ast.NewString(c.Name))
