@@ -29,6 +29,8 @@ type Env struct {
 	Local func(root plan.Node) bool
 	// Replicas says what of the tables lies where; nil: nothing is known.
 	Replicas stage.Replicas
+	// Weigh has plans that take long marked.
+	Weigh bool
 	// Scarce reports whether memory is short; nil: it is not.
 	Scarce func() bool
 	// Stats are statistics, where they are not the state's.
@@ -113,11 +115,15 @@ const heldRows = 20000
 // single row that is written would wait for its unique key behind reports of minutes.
 const fewRows = 1000
 
+// longWork is from how much work on (see props.Work) a plan is long: twenty milliseconds of a thread or so.
+const longWork = 20e6
+
 // Stage makes the stages of an optimised tree, whose columns are cols. It changes
 // the tree.
 func Stage(root plan.Node, cols []plan.Column, e *Env) (*plan.Staged, error) {
 	stats := e.stats()
 	kept, nodes := props.KeptRows(root, stats), e.Nodes
+	long := e.Weigh && props.Work(root, stats) > longWork // before the tree is cut
 	if nodes > 1 && e.NodesFor != nil {
 		nodes = e.NodesFor(root)
 	}
@@ -125,6 +131,7 @@ func Stage(root plan.Node, cols []plan.Column, e *Env) (*plan.Staged, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.Long = long
 	s.Holds = kept > heldRows || kept > fewRows && e.Scarce != nil && e.Scarce()
 	return s, nil
 }

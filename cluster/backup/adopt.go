@@ -369,7 +369,7 @@ func Only(s *catalog.State, rel *catalog.Relation, model *catalog.Model) (*catal
 	var around []catalog.Change
 	for _, r := range s.Roles() {
 		bare := *r
-		bare.Password = ""
+		bare.Password, bare.ResourceGroup = "", 0
 		around = append(around, &catalog.PutRole{Role: &bare})
 	}
 	for _, sc := range s.Schemas() {

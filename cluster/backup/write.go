@@ -24,6 +24,8 @@ type Options struct {
 	// Source gives the bytes of a file to take, which verifies them.
 	Source func(ctx context.Context, f *catalog.Segment, take Take) error
 	Rate   int64 // bytes a second that are read, 0 for no limit
+	// Total is told before the first file is written how many bytes are needed; nil for nobody.
+	Total func(bytes int64)
 	// Progress is called at most once a second, by the goroutine that called Write.
 	Progress func(Progress)
 }
@@ -50,6 +52,9 @@ func (d *Dir) Write(ctx context.Context, h Head, state *catalog.State, o Options
 	w.of, w.ofBytes = int64(len(files)), 0
 	for _, f := range files {
 		w.ofBytes += f.Bytes
+	}
+	if o.Total != nil {
+		o.Total(w.ofBytes)
 	}
 	if err := w.putAll(ctx, files); err != nil {
 		return "", w.progress(), err

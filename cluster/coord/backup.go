@@ -16,6 +16,7 @@ import (
 	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/exec/object"
 	"github.com/tributarydb/tributary/exec/store"
+	"github.com/tributarydb/tributary/exec/sysview"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
@@ -175,7 +176,12 @@ func (c backups) backupTo(ctx context.Context, x *session.Execution, n *parse.Ba
 	if err := acct.Grow(backup.Memory); err != nil {
 		return nil, err
 	}
-	o := backup.Options{Rate: rate, Progress: func(p backup.Progress) {
+	shown := x.Report((&sysview.Progress{Of: "basebackup"}).Enter("estimating backup size"))
+	o := backup.Options{Rate: rate, Total: func(n int64) {
+		shown.OfBytes.Store(n)
+		shown.Enter("streaming database files")
+	}, Progress: func(p backup.Progress) {
+		shown.Bytes.Store(p.Bytes)
 		c.s.Notice(pgerr.New(pgerr.SuccessfulCompletion, "backup: %d of %d files, %d of %d MB, %d MB written", p.Files, p.Of, p.Bytes>>20, p.OfBytes>>20, p.Written>>20))
 	}, Source: func(ctx context.Context, f *catalog.Segment, take backup.Take) error {
 		return c.cfg.Backups.Read(ctx, f, take)

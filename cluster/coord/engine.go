@@ -9,6 +9,7 @@ import (
 	"github.com/tributarydb/tributary/cluster/advisory"
 	"github.com/tributarydb/tributary/cluster/observe"
 	"github.com/tributarydb/tributary/cluster/query"
+	"github.com/tributarydb/tributary/cluster/resource"
 	"github.com/tributarydb/tributary/cluster/schedule"
 	"github.com/tributarydb/tributary/cluster/sequence"
 	"github.com/tributarydb/tributary/cluster/session"
@@ -23,27 +24,28 @@ import (
 
 // Config is what an Engine needs. All fields but Log and Audit are required.
 type Config struct {
-	Meta     Meta
-	Runner   query.Runner
-	Pool     *mem.Pool
-	Files    write.Files
-	Locks    *advisory.Locks
-	Models   training.Models
-	Virtual  query.Virtuals
-	Sources  query.Sources
-	Password func(plain string) (string, error)
-	Log      *slog.Logger
-	Audit    *slog.Logger // takes the audit log; nil: Log
-	Node     catalog.Node // this node
-	Limits   func() Limits
-	Temp     string // directory for temporary files
-	Data     string // the node's own
-	Reload   func() // of the node's configuration
-	Trainer  training.Trainer
-	Blobs    training.Blobs
-	Backups  Backups
-	Stores   *object.Stores
-	Keys     object.Keys // for secrets
+	Meta      Meta
+	Runner    query.Runner
+	Pool      *mem.Pool
+	Resources *resource.Groups
+	Files     write.Files
+	Locks     *advisory.Locks
+	Models    training.Models
+	Virtual   query.Virtuals
+	Sources   query.Sources
+	Password  func(plain string) (string, error)
+	Log       *slog.Logger
+	Audit     *slog.Logger // takes the audit log; nil: Log
+	Node      catalog.Node // this node
+	Limits    func() Limits
+	Temp      string // directory for temporary files
+	Data      string // the node's own
+	Reload    func() // of the node's configuration
+	Trainer   training.Trainer
+	Blobs     training.Blobs
+	Backups   Backups
+	Stores    *object.Stores
+	Keys      object.Keys // for secrets
 	// Elsewhere sends a signal to a session of another node. Observe records the node's history of statements
 	// and events.
 	Elsewhere func(session.Signal) (bool, error)
@@ -110,11 +112,11 @@ func New(cfg Config) *Engine {
 		cfg.Audit = cfg.Log
 	}
 	e := &Engine{cfg: cfg, oids: sequence.OIDs{Catalog: cfg.Meta}, cluster: admin.Cluster{Catalog: cfg.Meta, Members: cfg.Members},
-		queries: &query.Planner{Self: cfg.Node.ID, Runner: cfg.Runner, Virtual: cfg.Virtual, Sources: cfg.Sources, Stores: cfg.Stores, Pool: cfg.Pool}}
+		queries: &query.Planner{Self: cfg.Node.ID, Runner: cfg.Runner, Virtual: cfg.Virtual, Sources: cfg.Sources, Stores: cfg.Stores, Pool: cfg.Pool, Resources: cfg.Resources}}
 	if cfg.Pool != nil {
 		e.queries.KeepPlans()
 	}
-	e.Registry = session.New(session.Config{Catalog: cfg.Meta, Queries: e.queries, Commands: e, Files: cfg.Files, Models: cfg.Models, Pool: cfg.Pool, Locks: cfg.Locks,
+	e.Registry = session.New(session.Config{Catalog: cfg.Meta, Queries: e.queries, Commands: e, Files: cfg.Files, Models: cfg.Models, Pool: cfg.Pool, Resources: cfg.Resources, Locks: cfg.Locks,
 		Elsewhere: cfg.Elsewhere, Forget: cfg.Forget, Observe: cfg.Observe, Temp: cfg.Temp, Data: cfg.Data, Reload: cfg.Reload, Shared: e.shared, Log: cfg.Log, Audit: cfg.Audit.WithGroup("audit")})
 	e.trainings = training.New(training.Config{Self: cfg.Node.ID, Catalog: cfg.Meta, Queries: e.queries, Models: cfg.Models, Trainer: cfg.Trainer,
 		Blobs: cfg.Blobs, Members: cfg.Members, Shared: e.shared, NewOID: e.oids.New, Log: cfg.Log})

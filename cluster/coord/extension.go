@@ -80,6 +80,14 @@ func (c *dispatcher) extension(ctx context.Context, st *parse.Statement, params 
 		return createSecret(c, n)
 	case *parse.DropSecret:
 		return dropSecret(c, n)
+	case *parse.CreateResourceGroup:
+		return createResourceGroup(c, n)
+	case *parse.AlterResourceGroup:
+		return alterResourceGroup(n)
+	case *parse.DropResourceGroup:
+		return dropResourceGroup(c, n)
+	case *parse.RoleResourceGroup:
+		return roleResourceGroup(n)
 	case *parse.ShowSchedules:
 		return c.alias(ctx, st, "SELECT * FROM cluster.schedules", "SHOW")
 	}

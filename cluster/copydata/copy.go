@@ -14,6 +14,7 @@ import (
 	"github.com/tributarydb/tributary/exec/object"
 	"github.com/tributarydb/tributary/exec/op"
 	"github.com/tributarydb/tributary/exec/source"
+	"github.com/tributarydb/tributary/exec/sysview"
 	"github.com/tributarydb/tributary/planner"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
@@ -173,9 +174,18 @@ type decoding interface {
 }
 
 // decoded gives the rows to a plan; who opened the decoding closes it.
-type decoded struct{ decoding }
+type decoded struct {
+	decoding
+	progress *sysview.Progress
+}
 
-func (d decoded) Next(context.Context) (*batch.Batch, error) { return d.decoding.Next() }
+func (d decoded) Next(context.Context) (*batch.Batch, error) {
+	b, err := d.decoding.Next()
+	if err == nil {
+		d.progress.Rows.Add(int64(b.Rows()))
+	}
+	return b, err
+}
 
 func (d decoded) Close() error { return nil }
 
@@ -200,6 +210,7 @@ func copyFrom(x *write.Statement, st *catalog.State, n *ast.CopyStmt, opts copyf
 	if err := plan.Authorize(st, x.Caller.Role, []plan.TableUse{use}); err != nil {
 		return nil, "", err
 	}
+	progress := report(x, n, rel)
 	r := x.Open(st)
 	fields := make([]copyfmt.Column, len(cols))
 	for i, c := range cols {
@@ -209,13 +220,13 @@ func copyFrom(x *write.Statement, st *catalog.State, n *ast.CopyStmt, opts copyf
 	load := func(dec decoding, err error) error {
 		if err == nil {
 			defer dec.Close()
-			rows, err = r.Copy(rel, cols, decoded{dec})
+			rows, err = r.Copy(rel, cols, decoded{dec, progress})
 		}
 		return err
 	}
 	decode := func(in io.Reader) (decoding, error) {
 		account := func() *mem.Account { return x.Pool.Account("copy decoder", false) }
-		return copyfmt.NewReader(opts.Charset.Reader(in), fields, opts, x.Caller.Values, batch.DefaultSize, rel.Name, x.Files.Threads(), account)
+		return copyfmt.NewReader(opts.Charset.Reader(counted{in, progress}), fields, opts, x.Caller.Values, batch.DefaultSize, rel.Name, x.Threads(x.Files.Threads()), account)
 	}
 	if opts.Format == copyfmt.Parquet {
 		decode = func(in io.Reader) (decoding, error) { return spool(x, st, cols, in) }
@@ -237,6 +248,9 @@ func copyFrom(x *write.Statement, st *catalog.State, n *ast.CopyStmt, opts copyf
 			return nil, "", err
 		}
 		defer f.Close()
+		if opts.Packing == "none" || opts.Packing == "" { // of others the bytes that are decoded are more
+			progress.OfBytes.Store(sizeOf(f))
+		}
 		in, err := copyfmt.Unpack(f, opts.Packing)
 		if err != nil {
 			return nil, "", source.ReadError(n.Filename, err)
@@ -263,6 +277,45 @@ func copyFrom(x *write.Statement, st *catalog.State, n *ast.CopyStmt, opts copyf
 		return nil
 	}
 	return cs, "", nil
+}
+
+// report shows how far a COPY of a relation, nil for a query, is.
+func report(x *write.Statement, n *ast.CopyStmt, rel *catalog.Relation) *sysview.Progress {
+	p := &sysview.Progress{Of: "copy", Command: "COPY TO", Type: "PIPE"}
+	if n.IsFrom {
+		p.Command = "COPY FROM"
+	}
+	if n.Filename != "" {
+		p.Type = "FILE"
+	}
+	if rel != nil {
+		p.Relation = rel.OID
+	}
+	return x.Report(p)
+}
+
+// counted counts the bytes that are read.
+type counted struct {
+	io.Reader
+	progress *sysview.Progress
+}
+
+func (c counted) Read(p []byte) (int, error) {
+	n, err := c.Reader.Read(p)
+	c.progress.Bytes.Add(int64(n))
+	return n, err
+}
+
+// sizeOf is the size of a file that is at its beginning; 0 for a pipe.
+func sizeOf(f io.Seeker) int64 {
+	n, err := f.Seek(0, io.SeekEnd)
+	if err == nil {
+		_, err = f.Seek(0, io.SeekStart)
+	}
+	if err != nil {
+		return 0
+	}
+	return n
 }
 
 func relKindText(k catalog.RelKind) string {
@@ -298,7 +351,13 @@ func copyTo(x *write.Statement, st *catalog.State, n *ast.CopyStmt, opts copyfmt
 		r.Close()
 		return nil, "", err
 	}
-	e := &encoding{rows: rows, to: enc, binary: opts.Format.Bytes(), charset: opts.Charset}
+	var of *catalog.Relation
+	if n.Query == nil {
+		if of, err = x.Relation(st, n.Relation); err != nil {
+			of = nil // it was found a moment ago
+		}
+	}
+	e := &encoding{rows: rows, to: enc, binary: opts.Format.Bytes(), charset: opts.Charset, progress: report(x, n, of)}
 	closeAll := func() error {
 		enc.Close()
 		err := rows.Close()
@@ -378,6 +437,7 @@ type encoding struct {
 	buf          []byte
 	ends         []int
 	begun, ended bool
+	progress     *sysview.Progress
 }
 
 func (e *encoding) tag() string { return fmt.Sprintf("COPY %d", e.count) }
@@ -385,6 +445,8 @@ func (e *encoding) tag() string { return fmt.Sprintf("COPY %d", e.count) }
 // next returns more bytes and the offset in them at which each row ends, io.EOF at the end.
 func (e *encoding) next(ctx context.Context) ([]byte, []int, error) {
 	p, ends, err := e.encode(ctx)
+	e.progress.Bytes.Add(int64(len(p)))
+	e.progress.Rows.Store(e.count)
 	if err != nil || e.charset == nil {
 		return p, ends, err
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/tributarydb/tributary/cluster/write"
 	"github.com/tributarydb/tributary/exec/op"
+	"github.com/tributarydb/tributary/exec/sysview"
 	"github.com/tributarydb/tributary/planner"
 	"github.com/tributarydb/tributary/planner/bind"
 	"github.com/tributarydb/tributary/planner/plan"
@@ -35,7 +36,11 @@ func Analyze(x *write.Statement, st *catalog.State, rel *catalog.Relation, only 
 		return nil // as it was
 	}
 	out := &catalog.Statistics{Table: rel.OID}
-	for _, c := range rel.Live() {
+	p := &sysview.Progress{Of: "analyze", Relation: rel.OID}
+	p.OfBytes.Store(m.Bytes())
+	x.Report(p.Enter("acquiring sample rows"))
+	for i, c := range rel.Live() {
+		p.Bytes.Store(m.Bytes() * int64(i) / int64(len(rel.Live())))
 		if len(only) > 0 && !slices.Contains(only, c.Name) {
 			if old := st.Statistics(rel.OID).Of(&c); old != nil {
 				out.Columns = append(out.Columns, *old)
@@ -50,6 +55,8 @@ func Analyze(x *write.Statement, st *catalog.State, rel *catalog.Relation, only 
 			out.Columns = append(out.Columns, *k)
 		}
 	}
+	p.Bytes.Store(m.Bytes())
+	p.Enter("finalizing analyze")
 	slices.SortFunc(out.Columns, func(a, b catalog.ColumnStatistics) int { return cmp.Compare(a.Column, b.Column) })
 	_, err := x.Txn.Add(&catalog.PutStatistics{Statistics: out})
 	return err

@@ -13,6 +13,7 @@ import (
 	"github.com/tributarydb/tributary/cluster/txn"
 	"github.com/tributarydb/tributary/cluster/write"
 	"github.com/tributarydb/tributary/exec/function/userfn"
+	"github.com/tributarydb/tributary/exec/sysview"
 	"github.com/tributarydb/tributary/planner/bind"
 	"github.com/tributarydb/tributary/planner/ddl"
 	"github.com/tributarydb/tributary/planner/plan"
@@ -102,6 +103,13 @@ func (s *Session) apply(x *write.Statement, st *catalog.State, res *ddl.Result) 
 		}
 	}
 	for _, c := range res.Checks {
+		if res.Tag == "CREATE INDEX" {
+			p := &sysview.Progress{Of: "create_index", Command: "CREATE INDEX", Relation: c.Table}
+			if m := now.Manifest(c.Table); m != nil {
+				p.OfRows.Store(m.Rows())
+			}
+			x.Report(p.Enter("building index: scanning table"))
+		}
 		if err := x.Validate(now, c); err != nil {
 			return err
 		}

@@ -46,7 +46,7 @@ func (n *Node) limit(l coord.Limits) {
 // threads returns how many threads the node uses now.
 func (n *Node) threads() int { return n.limits.Load().Threads }
 
-// watchLimits applies the limits set in the catalog: at the start those that no start option
+// watchLimits applies the limits set in the catalog, of resource groups too: at the start those that no start option
 // overrides, then every change.
 func (n *Node) watchLimits(ctx context.Context, start bool) {
 	asked := func() coord.Limits {
@@ -72,6 +72,7 @@ func (n *Node) watchLimits(ctx context.Context, start bool) {
 	}
 	for {
 		changed := n.raft.Redefined()
+		n.resources.Update()
 		if a := asked(); a != n.asked {
 			n.asked = a
 			n.applyLimits(a)

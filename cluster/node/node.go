@@ -18,9 +18,11 @@ import (
 	"github.com/tributarydb/tributary/cluster/advisory"
 	"github.com/tributarydb/tributary/cluster/coord"
 	"github.com/tributarydb/tributary/cluster/observe"
+	"github.com/tributarydb/tributary/cluster/otlp"
 	"github.com/tributarydb/tributary/cluster/past"
 	"github.com/tributarydb/tributary/cluster/raftnode"
 	"github.com/tributarydb/tributary/cluster/repl"
+	"github.com/tributarydb/tributary/cluster/resource"
 	"github.com/tributarydb/tributary/cluster/rpc"
 	"github.com/tributarydb/tributary/cluster/trainer"
 	"github.com/tributarydb/tributary/cluster/worker"
@@ -86,6 +88,7 @@ type Pace struct {
 	SegmentRows               int64         // repl.Options
 	Snapshot                  uint64        // raftnode.Options
 	Without                   raftnode.Deviation
+	Traces                    time.Duration // otlp.Exporter
 }
 
 // Node is a running node.
@@ -120,6 +123,7 @@ type Node struct {
 	watched   sync.WaitGroup
 	engine    *coord.Engine
 	trainer   *trainer.Trainer
+	resources *resource.Groups
 	up        atomic.Bool // Start is done: heartbeats may use all other fields
 }
 
@@ -225,8 +229,9 @@ func Start(ctx context.Context, o Options) (_ *Node, err error) {
 		return nil, err
 	}
 	v := newVirtuals(n, stores)
+	n.resources = resource.New(n.pool, n.Catalog)
 	n.trainer = n.newTrainer()
-	n.worker = worker.New(worker.Config{Observe: n.observe, Collects: n.trainer, Groups: n.trainer, Self: n.dir.ID, Peers: n.raft.Peers(), Server: n.server, Store: n.store, Pool: n.pool, Threads: n.threads,
+	n.worker = worker.New(worker.Config{Observe: n.observe, Collects: n.trainer, Groups: n.trainer, Resources: n.resources, Self: n.dir.ID, Peers: n.raft.Peers(), Server: n.server, Store: n.store, Pool: n.pool, Threads: n.threads,
 		Temp: n.o.Temp, Sources: v.sources, Parts: v.sources.Parts, Local: source.Local, Replicate: n.repl.Push, State: n.stateAt, Models: n.models, Log: o.Log})
 	n.handleParts()
 	n.server.Serve()
@@ -234,7 +239,7 @@ func Start(ctx context.Context, o Options) (_ *Node, err error) {
 		return nil, err
 	}
 	n.engine = coord.New(coord.Config{
-		Meta: raftMeta{n.raft, n.past}, Locks: n.locks, Pool: n.pool, Files: &files{store: n.store, threads: n.threads, replicate: n.repl.Push, discard: n.repl.Discard, prove: n.repl.Prove}, Models: n.models, Temp: n.o.Temp, Data: n.o.Data, Reload: n.o.Reload,
+		Meta: raftMeta{n.raft, n.past}, Locks: n.locks, Pool: n.pool, Resources: n.resources, Files: &files{store: n.store, threads: n.threads, replicate: n.repl.Push, discard: n.repl.Discard, prove: n.repl.Prove}, Models: n.models, Temp: n.o.Temp, Data: n.o.Data, Reload: n.o.Reload,
 		Virtual: v, Sources: v.sources, Password: o.Password, Log: o.Log, Audit: o.Audit, Node: n.self, Limits: func() coord.Limits { return *n.limits.Load() },
 		Runner: runner{n.worker.Gateway(n.schedulable)}, Elsewhere: n.signal, Forget: n.forget, Observe: n.observe, Trainer: trainings{n}, Blobs: blobs{n}, Backups: n.repl, Stores: stores, Keys: keys, Members: members{n.raft, n},
 	})
@@ -249,6 +254,11 @@ func Start(ctx context.Context, o Options) (_ *Node, err error) {
 	n.unheed = stopHeed
 	n.watchLimits(heed, true)
 	n.watched.Go(func() { n.watchLimits(heed, false) })
+	traces := otlp.Exporter{Observe: n.observe, Node: n.o.Name, Version: o.Version, Log: o.Log, Every: cmp.Or(o.Pace.Traces, 5*time.Second), Endpoint: func() string {
+		v, _ := n.raft.Current().Setting("tributary.otlp_endpoint")
+		return v
+	}}
+	n.watched.Go(func() { traces.Run(heed) })
 	n.repl.StartMaintenance()
 	n.engine.Supervise()
 	return n, nil

@@ -68,6 +68,7 @@ func init() {
 		"task_history":        (*Node).taskRows,
 		"transfers":           (*Node).transferRows,
 		"insights":            insightRows,
+		"resource_groups":     resourceRows,
 	}
 }
 
@@ -360,4 +361,47 @@ func (n *Node) transferRows(reader) (out [][]any) {
 		}
 	}
 	return out
+}
+
+// resourceRows are what resource groups may use on this node, and use: all for those who monitor, else the reader's own.
+func resourceRows(n *Node, r reader) (out [][]any) {
+	own := catalog.ResourceGroupOf(r.st, r.role)
+	for _, u := range n.resources.Usage() {
+		if !r.monitors() && (own == nil || own.OID != u.OID) {
+			continue
+		}
+		roles := []string{}
+		for _, x := range r.st.Roles() {
+			if x.ResourceGroup == u.OID {
+				roles = append(roles, x.Name)
+			}
+		}
+		priority := "normal"
+		if u.LowTraining {
+			priority = "low"
+		}
+		var queue any
+		if u.Queue >= 0 {
+			queue = u.Queue
+		}
+		out = append(out, []any{n.o.Name, u.Name, roles, positive(u.Memory), u.Used, u.Peak, u.Spilled, positive(u.Threads), positive(u.Concurrency), u.Running, queue, u.Queued,
+			positive(u.Rate), u.Delayed, limitOf(u.StatementTimeout), limitOf(u.IdleTimeout), limitOf(u.IdleInTransaction), priority, u.Admitted, u.Refused, u.Waited.Seconds()})
+	}
+	return out
+}
+
+// positive is NULL for no limit.
+func positive(n int64) any {
+	if n <= 0 {
+		return nil
+	}
+	return n
+}
+
+// limitOf is an interval of so many milliseconds, NULL for none.
+func limitOf(ms int64) any {
+	if ms <= 0 {
+		return nil
+	}
+	return time.Duration(ms) * time.Millisecond
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/tributarydb/tributary/cluster/training"
 	"github.com/tributarydb/tributary/ml/train"
 	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/types"
 	"github.com/tributarydb/tributary/sql/version"
 )
 
@@ -17,8 +18,8 @@ import (
 type trainings struct{ n *Node }
 
 // Open implements training.Trainer.
-func (t trainings) Open(ctx context.Context, name string, job *train.Job, rescan bool) (training.Training, error) {
-	g, err := t.n.trainer.Open(ctx, name, job, t.nodes(), rescan)
+func (t trainings) Open(ctx context.Context, name string, job *train.Job, rescan bool, role types.OID) (training.Training, error) {
+	g, err := t.n.trainer.Open(ctx, name, job, t.nodes(), rescan, role)
 	if err != nil {
 		return nil, err
 	}
@@ -26,8 +27,8 @@ func (t trainings) Open(ctx context.Context, name string, job *train.Job, rescan
 }
 
 // Over implements training.Trainer.
-func (t trainings) OpenCached(ctx context.Context, name string, job *train.Job, src *train.Source) (training.Training, *train.Encoded, error) {
-	g, s, err := t.n.trainer.OpenCached(ctx, name, job, t.nodes(), src)
+func (t trainings) OpenCached(ctx context.Context, name string, job *train.Job, src *train.Source, role types.OID) (training.Training, *train.Encoded, error) {
+	g, s, err := t.n.trainer.OpenCached(ctx, name, job, t.nodes(), src, role)
 	if g == nil {
 		return nil, nil, err
 	}
@@ -45,7 +46,7 @@ func (t trainings) nodes() (ids []uint64) {
 }
 
 func (n *Node) newTrainer() *trainer.Trainer {
-	return trainer.New(trainer.Config{Self: n.dir.ID, Peers: n.raft.Peers(), Server: n.server, Pool: n.pool, Temp: n.o.Temp, Threads: n.threads,
+	return trainer.New(trainer.Config{Self: n.dir.ID, Peers: n.raft.Peers(), Server: n.server, Pool: n.pool, Resources: n.resources, Temp: n.o.Temp, Threads: n.threads,
 		Alive: members{n.raft, n}.Alive, Changed: n.raft.LivenessChanged, Log: n.o.Log})
 }
 

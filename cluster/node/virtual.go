@@ -109,10 +109,13 @@ func (h *viewHost) Sessions() []sysview.SessionRow {
 		if i.QueuePlace > 0 && i.QueueNode == "" {
 			i.QueueNode = h.n.Name()
 		}
+		if p := i.Progress; p != nil && p.Of == "create_index" {
+			p.Rows.Store(int64(float64(p.OfRows.Load()) * max(h.n.worker.Progress(i.ID), 0)))
+		}
 		out = append(out, sysview.SessionRow{Node: h.n.Name(), PID: int32(i.PID), User: i.User, UserName: i.UserName, Application: i.Application,
 			ClientAddr: i.Remote, TLS: i.TLS, Backend: i.Started, Xact: i.Activity.XactStart, Query: i.Activity.QueryStart, StateChange: i.Activity.Since,
 			State: i.Activity.State, Text: i.Activity.Query, Memory: i.Memory, Spilled: i.Spilled,
-			QueueNode: i.QueueNode, QueuePlace: i.QueuePlace})
+			QueueNode: i.QueueNode, QueuePlace: i.QueuePlace, Progress: i.Progress})
 	}
 	return out
 }

@@ -51,10 +51,20 @@ func TestPlan(t *testing.T) {
 		{Node: 2, Number: 1, Parent: 0, Name: "Seq Scan on t", Rows: 1, Estimated: 1200, Took: 10 * time.Millisecond, Spilled: 5, Detail: []string{"Filter: (a > 7)"}},
 	}}
 	want := "Aggregate (rows=1 of 1, 12ms)\n  Seq Scan on t (rows=3 of 1200, 11ms, spilled=5) Filter: (a > 7)"
-	if got := s.Plan(); got != want {
+	all := PlanForm{Actual: true, Times: true}
+	if got := s.Plan(all); got != want {
 		t.Error(got)
 	}
-	if got := (&Statement{}).Plan(); got != "" {
+	if got := s.Plan(PlanForm{}); got != "Aggregate (rows=1)\n  Seq Scan on t (rows=1200) Filter: (a > 7)" {
+		t.Error(got)
+	}
+	s.Text = "select 1"
+	asJSON := `{"Query Text":"select 1","Plan":{"Node Type":"Aggregate","Plan Rows":1,"Actual Rows":1,"Plans":[` +
+		`{"Node Type":"Seq Scan on t","Details":["Filter: (a \u003e 7)"],"Plan Rows":1200,"Actual Rows":3,"Spilled Bytes":5}]}}`
+	if got := s.Plan(PlanForm{JSON: true, Actual: true}); got != asJSON {
+		t.Error(got)
+	}
+	if got := (&Statement{}).Plan(all); got != "" {
 		t.Error(got)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tributarydb/tributary/cluster/observe"
 	"github.com/tributarydb/tributary/cluster/settings"
 	"github.com/tributarydb/tributary/exec/function"
 	"github.com/tributarydb/tributary/exec/mem"
@@ -37,6 +38,7 @@ type Caller struct {
 	KeepDatasets   bool     // of trainings
 	GroupRows      int64    // a group of more is trained by all threads of all nodes; 0: none is
 	Shared         []string // directories that lie at the same paths on all nodes
+	KeepOperators  bool     // of its plans, however short they run: the log is to have them
 
 	meaning meaning
 }
@@ -68,6 +70,8 @@ func NewCaller(who Identity, set *settings.Set, values *types.Env, at time.Time,
 	c := &Caller{Role: who.Role, SessionUser: who.SessionUser, Temp: who.Temp, Path: splitIdents(set.Value("search_path")), Dialect: Dialect(set), Values: &v,
 		Host: host, BatchSize: int(set.Int("batch_size")), DistributeRows: set.Int("tributary.distribute_rows"), DistributeCost: set.Int("tributary.distribute_cost"), Colocate: set.Bool("tributary.colocate"), WorkMem: set.Int("work_mem") << 10, KeepDatasets: set.Bool("tributary.keep_datasets"), GroupRows: set.Int("tributary.group_rows"),
 		Shared: settings.Directories(set.Value("tributary.shared_directories"))}
+	least := set.Int("auto_explain.log_min_duration")
+	c.KeepOperators = least >= 0 && least < observe.Slow.Milliseconds()
 	var err error
 	if c.Saturation, err = strconv.ParseFloat(set.Value("worker_saturation"), 64); err != nil || c.Saturation <= 0 {
 		c.Saturation = 1.1

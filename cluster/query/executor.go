@@ -38,7 +38,7 @@ type Executor struct {
 
 // Execute implements Statement.
 func (r *Executor) Execute(ctx context.Context, p *plan.Staged, manifests map[*plan.Scan]*catalog.Manifest) (op.BatchReader, error) {
-	if r.Analyze {
+	if r.Analyze || r.x.Caller.KeepOperators {
 		r.Statement.KeepOperators()
 	}
 	return r.Statement.Execute(ctx, p, manifests)
@@ -89,7 +89,7 @@ func (r *Executor) planning(ctx context.Context, manifests map[*plan.Scan]*catal
 		},
 		NodesFor: func(root plan.Node) int { return r.nodesFor(root, manifests) },
 		Local:    func(root plan.Node) bool { return r.isLocal(root, manifests) },
-		Replicas: r.replicas(manifests), Scarce: x.Pool.Paused, Poll: Poll(ctx)}
+		Replicas: r.replicas(manifests), Weigh: x.planner.Resources.Of(x.Caller.SessionUser).Limits().Concurrency > 0, Scarce: x.Pool.Paused, Poll: Poll(ctx)}
 }
 
 // Optimize optimises a bound statement; its tree can then be cut into stages.

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/tributarydb/tributary/cluster/resource"
 	"github.com/tributarydb/tributary/exec/eval"
 	"github.com/tributarydb/tributary/exec/function"
 	"github.com/tributarydb/tributary/exec/mem"
@@ -29,8 +30,10 @@ type Planner struct {
 	Sources Sources
 	Stores  *object.Stores
 	Pool    *mem.Pool
-	last    atomic.Uint64
-	plans   plans
+	// Resources are the node's resource groups; nil for none.
+	Resources *resource.Groups
+	last      atomic.Uint64
+	plans     plans
 }
 
 // Virtuals are the relations that are computed at the gateway: their columns, and their rows for a statement

@@ -14,6 +14,7 @@ import (
 	"github.com/tributarydb/tributary/exec/object"
 	"github.com/tributarydb/tributary/exec/op"
 	"github.com/tributarydb/tributary/exec/spill"
+	"github.com/tributarydb/tributary/exec/sysview"
 	"github.com/tributarydb/tributary/planner/bind"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
@@ -31,7 +32,9 @@ type Run struct {
 	Admission Admission
 	Env       *function.Env
 	*Did      // shared likewise
-	planner   *Planner
+	// Reported takes the progress of a statement that shows it; nil for nobody.
+	Reported func(*sysview.Progress)
+	planner  *Planner
 }
 
 // Did records what the statement's finished plans did.
@@ -46,8 +49,14 @@ type Did struct {
 // called.
 func (p *Planner) Begin(c *Caller, pid uint32, fail func(error)) *Run {
 	id := p.NextID(pid)
-	return p.begin(c, id, p.Pool.Child("statement "+id, c.WorkMem), fail)
+	return p.begin(c, id, p.poolOf(c).Child("statement "+id, c.WorkMem), fail)
 }
+
+// poolOf returns the pool of which a caller's statements have their parts.
+func (p *Planner) poolOf(c *Caller) *mem.Pool { return p.Resources.Of(c.SessionUser).Pool(p.Pool) }
+
+// Threads returns how many of n threads the statement may use.
+func (x *Run) Threads(n int) int { return x.planner.Resources.Of(x.Caller.SessionUser).Threads(n) }
 
 // NextID returns the id for a statement of the session pid.
 func (p *Planner) NextID(pid uint32) string {
@@ -64,7 +73,7 @@ func (p *Planner) begin(c *Caller, id string, pool *mem.Pool, fail func(error)) 
 // Fork makes an execution of the same statement that outlives this one, with
 // memory of its own.
 func (x *Run) Fork(c *Caller, name string, fail func(error)) *Run {
-	return x.planner.begin(c, x.ID, x.planner.Pool.Child(name, 0), fail)
+	return x.planner.begin(c, x.ID, x.planner.poolOf(c).Child(name, 0), fail)
 }
 
 // In returns the run of another caller's statement within this one.
@@ -72,6 +81,14 @@ func (x *Run) In(c *Caller) *Run {
 	n := *x
 	n.Caller, n.Env = c, c.Env(x.Pool)
 	return &n
+}
+
+// Report shows a statement's progress until the statement ends, and returns it.
+func (x *Run) Report(p *sysview.Progress) *sysview.Progress {
+	if x.Reported != nil {
+		x.Reported(p)
+	}
+	return p
 }
 
 // Buffer makes a buffer for rows that are kept after their plan has ended: the rows of RETURNING, and the

@@ -48,8 +48,9 @@ type SessionInfo struct {
 	// wait; QueueNode is the node's name, "" for this one.
 	QueueNode  string
 	QueuePlace int
-	ID         string // of the running statement, or the last
-	Rows       int64  // that it has returned
+	Progress   *sysview.Progress // of the running statement; nil for none
+	ID         string            // of the running statement, or the last
+	Rows       int64             // that it has returned
 }
 
 // liveActivity is what a session is at, which any goroutine may ask.
@@ -60,6 +61,7 @@ type liveActivity struct {
 	appName  atomic.Value                    // string
 	id       atomic.Pointer[string]          // of the running statement
 	rows     atomic.Int64                    // that it has returned
+	progress atomic.Pointer[sysview.Progress]
 }
 
 // set notes a change, of a transaction that began then. No query leaves the last one. Of one that may have a secret
@@ -85,6 +87,7 @@ func (d *liveActivity) report(i *SessionInfo) {
 	if id := d.id.Load(); id != nil {
 		i.ID, i.Rows = *id, d.rows.Load()
 	}
+	i.Progress = d.progress.Load()
 	if p := d.pool.Load(); p != nil {
 		i.Memory, i.Spilled = p.Used(), p.Spilled()
 	}

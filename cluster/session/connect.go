@@ -6,6 +6,7 @@ import (
 
 	"github.com/tributarydb/tributary/cluster/advisory"
 	"github.com/tributarydb/tributary/cluster/define"
+	"github.com/tributarydb/tributary/cluster/resource"
 	"github.com/tributarydb/tributary/cluster/settings"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -86,7 +87,9 @@ func (r *Registry) Connect(ctx context.Context, st Startup) (*Session, error) {
 	s.set.Charge = s.kept.change
 	s.interrupts.wake = st.Wake
 	s.locks = r.cfg.Locks.Holder(st.PID, s.terminate)
-	s.interrupts.timeout = func() time.Duration { return s.known().statement }
+	s.interrupts.timeout = func() time.Duration {
+		return resource.Tighter(s.known().statement, groupOf(s).Limits().StatementTimeout)
+	}
 	s.interrupts.transaction = func() time.Duration {
 		since := time.Now()
 		if s.tx != nil {

@@ -20,6 +20,7 @@ type parsedSettings struct {
 	isolation, readOnly                       string        // of a transaction that begins
 	asOf                                      string
 	logged                                    time.Duration // how long a statement takes that the log has; below 0: none is
+	explain                                   autoExplain
 }
 
 // at is k where the settings still say what they said, else what they say now.
@@ -29,16 +30,16 @@ func (k *parsedSettings) at(who query.Identity, set *settings.Set, env *types.En
 	}
 	ms := func(name string) time.Duration { return time.Duration(set.Int(name)) * time.Millisecond }
 	return &parsedSettings{changes: set.Changes(), who: who, caller: query.NewCaller(who, set, env, time.Time{}, nil),
-		statement: ms("statement_timeout"), logged: ms("log_min_duration_statement"), transaction: ms("transaction_timeout"), idle: ms("idle_session_timeout"), idleInBlock: ms("idle_in_transaction_session_timeout"),
+		statement: ms("statement_timeout"), logged: ms("log_min_duration_statement"), explain: autoExplainOf(set), transaction: ms("transaction_timeout"), idle: ms("idle_session_timeout"), idleInBlock: ms("idle_in_transaction_session_timeout"),
 		isolation: set.Value("default_transaction_isolation"), readOnly: set.Value("default_transaction_read_only"), asOf: set.Value("tributary.as_of")}
 }
 
-// limit is how long a session may wait for its client, in a transaction or in none, and
+// limit is how long a session may wait for its client, in a transaction or in none, of the two times for these, and
 // the error that ends it then; 0 is for ever.
-func (k *parsedSettings) limit(inBlock bool, since time.Time) (time.Duration, error) {
-	limit, code, what := k.idle, pgerr.IdleSessionTimeout, "idle-session"
+func (k *parsedSettings) limit(idle, idleInBlock time.Duration, inBlock bool, since time.Time) (time.Duration, error) {
+	limit, code, what := idle, pgerr.IdleSessionTimeout, "idle-session"
 	if inBlock {
-		limit, code, what = k.idleInBlock, pgerr.IdleInTransactionSessionTimeout, "idle-in-transaction"
+		limit, code, what = idleInBlock, pgerr.IdleInTransactionSessionTimeout, "idle-in-transaction"
 		if left, ok := k.leftOf(since); ok && (limit <= 0 || left < limit) {
 			return left, transactionTimeout()
 		}

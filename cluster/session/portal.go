@@ -74,7 +74,13 @@ func (p *Portal) Start(ctx context.Context) error {
 	}
 	// Rows may lie in mapped files, here and below.
 	err = batch.Guard(func() (err error) {
-		if err = x.checkLabels(p.params, p.p.h.Params); err == nil {
+		if !p.p.h.Control {
+			err = groupOf(s).Begin(x.Ctx)
+		}
+		if err == nil {
+			err = x.checkLabels(p.params, p.p.h.Params)
+		}
+		if err == nil {
 			p.res, err = p.p.h.Run(x.Ctx, x)
 		}
 		return err

@@ -24,6 +24,7 @@ func (s *Session) newExecution(ctx context.Context, p prepared, params []types.D
 	q := s.registry.cfg.Queries.Begin(c, s.start.PID, func(err error) { w.cancel(err) })
 	x := s.execution(ctx, q, h, p.stmt)
 	x.watch = w
+	x.Reported = s.doing.progress.Store
 	s.doing.id.Store(&x.ID)
 	s.doing.rows.Store(0)
 	s.doing.pool.Store(x.Pool)
@@ -47,6 +48,7 @@ func (s *Session) end(x *Execution) {
 	x.host.close(x.Ctx)
 	x.watch.end()
 	s.doing.queued.Store(nil)
+	s.doing.progress.Store(nil)
 	if leaked := x.End(); leaked > 0 {
 		s.registry.cfg.Log.Warn("BUG: a statement ended with charged memory", "query", x.ID, "bytes", leaked)
 	}

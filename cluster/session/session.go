@@ -12,6 +12,7 @@ import (
 	"github.com/tributarydb/tributary/cluster/cursor"
 	"github.com/tributarydb/tributary/cluster/observe"
 	"github.com/tributarydb/tributary/cluster/query"
+	"github.com/tributarydb/tributary/cluster/resource"
 	"github.com/tributarydb/tributary/cluster/sequence"
 	"github.com/tributarydb/tributary/cluster/settings"
 	"github.com/tributarydb/tributary/cluster/txn"
@@ -28,16 +29,17 @@ import (
 
 // Config is what the sessions of a node share. All fields are required.
 type Config struct {
-	Catalog  Catalog
-	Queries  *query.Planner
-	Commands Commands
-	Files    write.Files
-	Models   Models
-	Pool     *mem.Pool
-	Locks    *advisory.Locks
-	Temp     string // directory for temporary files
-	Data     string // the node's directory, which superusers are told
-	Reload   func() // reads the node's configuration again; may be nil
+	Catalog   Catalog
+	Queries   *query.Planner
+	Commands  Commands
+	Files     write.Files
+	Models    Models
+	Pool      *mem.Pool
+	Resources *resource.Groups
+	Locks     *advisory.Locks
+	Temp      string // directory for temporary files
+	Data      string // the node's directory, which superusers are told
+	Reload    func() // reads the node's configuration again; may be nil
 	// Shared is the value of a setting that is no session's.
 	Shared func(*settings.Def) string
 	// Elsewhere sends a signal to a session of another node on behalf of a role; it reports whether
@@ -316,8 +318,12 @@ func (s *Session) known() *parsedSettings {
 // IdleLimit is how long the session may wait for its client now, and the error
 // that ends it then; 0 is for ever.
 func (s *Session) IdleLimit() (time.Duration, error) {
-	return s.known().limit(s.TxStatus() != 'I', s.txnStart())
+	k, g := s.known(), groupOf(s).Limits()
+	return k.limit(resource.Tighter(k.idle, g.IdleTimeout), resource.Tighter(k.idleInBlock, g.IdleInTransaction), s.TxStatus() != 'I', s.txnStart())
 }
+
+// groupOf is a session's resource group, nil for none.
+func groupOf(s *Session) *resource.Group { return s.registry.cfg.Resources.Of(s.user) }
 
 // Info describes a session; it may be called from any goroutine.
 func (s *Session) Info() SessionInfo {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -70,13 +71,34 @@ func (s *Session) say(err error, commit time.Duration) {
 		if f.Brief = control && f.Code == "" && f.Took < observe.Slow; !f.Brief {
 			f.Text = f.text.Shown(observe.MaxText)
 		}
-		if least := s.known().logged; least >= 0 && f.Took >= least {
-			s.registry.cfg.Log.LogAttrs(context.Background(), slog.LevelInfo, "slow statement", slog.Duration("duration", f.Took), slog.String("statement", cmp.Or(f.Text, f.text.Shown(observe.MaxText))),
-				slog.Uint64("session", uint64(f.PID)), slog.String("user", f.UserName), slog.String("id", f.ID), slog.Int64("rows", f.Rows), slog.String("result", cmp.Or(f.Code, "ok")),
-				slog.Duration("planning", f.Planning), slog.Int64("memory", f.Memory), slog.Int64("spilled", f.Spilled), slog.String("plan", f.Plan()))
-		}
+		logged(s, f)
 		s.counts.Ended(f.Statement, f.text.Normal)
 	}
 	clear(s.unsaid)
 	s.unsaid = s.unsaid[:0]
+}
+
+// logged writes of a statement what the settings ask for: log_min_duration_statement its figures and its plan,
+// auto_explain.log_min_duration its plan.
+func logged(s *Session, f finished) {
+	k := s.known()
+	slow, explained := k.logged >= 0 && f.Took >= k.logged, k.explain.wants(f.Took)
+	if !slow && !explained {
+		return
+	}
+	about := []slog.Attr{slog.Duration("duration", f.Took), slog.String("statement", cmp.Or(f.Text, f.text.Shown(observe.MaxText))),
+		slog.Uint64("session", uint64(f.PID)), slog.String("user", f.UserName), slog.String("id", f.ID)}
+	put := func(level slog.Level, message string, more ...slog.Attr) {
+		s.registry.cfg.Log.LogAttrs(context.Background(), level, message, slices.Concat(about, more)...)
+	}
+	if slow {
+		put(slog.LevelInfo, "slow statement", slog.Int64("rows", f.Rows), slog.String("result", cmp.Or(f.Code, "ok")),
+			slog.Duration("planning", f.Planning), slog.Int64("memory", f.Memory), slog.Int64("spilled", f.Spilled), slog.String("plan", f.Plan(observe.PlanForm{Actual: true, Times: true})))
+	}
+	if !explained {
+		return
+	}
+	if plan := f.Plan(k.explain.form); plan != "" {
+		put(k.explain.level, "plan", slog.String("plan", plan))
+	}
 }

@@ -215,6 +215,14 @@ func parseUnits(v, unit string) (int64, error) {
 // Bytes reads a size, such as 50MB, as settings do.
 func Bytes(v string) (int64, error) { return parseUnits(v, "B") }
 
+// Amount reads an amount with an optional unit, such as 30s, into a unit of settings.
+func Amount(v, unit string) (int64, error) { return parseUnits(v, unit) }
+
+// Shown writes an amount of a unit as SHOW does.
+func Shown(n int64, unit string) string {
+	return (&Def{Kind: Int, Unit: unit}).Show(strconv.FormatInt(n, 10))
+}
+
 func dateStyle(v string) (string, error) {
 	style, order := "ISO", "MDY"
 	for _, p := range strings.FieldsFunc(strings.ToUpper(v), func(r rune) bool { return r == ',' || r == ' ' }) {

@@ -1,6 +1,8 @@
 package settings
 
 import (
+	"math"
+	"net/url"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -43,6 +45,41 @@ func synchronousCommit(v string) (string, error) {
 		return "on", nil
 	}
 	return "", pgerr.New(pgerr.InvalidParameterValue, "invalid value for parameter %q: %q", "synchronous_commit", v)
+}
+
+// explainFormat takes the formats in which the log has plans.
+func explainFormat(v string) (string, error) {
+	switch l := strings.ToLower(v); l {
+	case "text", "json":
+		return l, nil
+	case "xml", "yaml":
+		return "", pgerr.Unsupported("auto_explain.log_format cannot be %q", l).WithHint("There are text and json.")
+	}
+	return "", pgerr.New(pgerr.InvalidParameterValue, "invalid value for parameter %q: %q", "auto_explain.log_format", v).WithHint("Available values: text, json.")
+}
+
+// endpoint takes the URL of a collector. It is shown to everyone, so it cannot have a password; nor can the error.
+func endpoint(v string) (string, error) {
+	if v = strings.TrimSpace(v); v == "" {
+		return "", nil
+	}
+	u, err := url.Parse(v)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+		return "", pgerr.New(pgerr.InvalidParameterValue, "invalid value for parameter %q", "tributary.otlp_endpoint").WithHint("Give http://HOST:PORT or https://HOST:PORT.")
+	}
+	return v, nil
+}
+
+// fraction takes a number from 0 to 1.
+func fraction(v string) (string, error) {
+	f, err := strconv.ParseFloat(strings.TrimSpace(v), 64)
+	switch {
+	case err != nil || math.IsNaN(f):
+		return "", pgerr.New(pgerr.InvalidParameterValue, "invalid value for parameter %q: %q", "auto_explain.sample_rate", v)
+	case f < 0 || f > 1:
+		return "", pgerr.New(pgerr.InvalidParameterValue, "%g is outside the valid range for parameter %q (%d .. %d)", f, "auto_explain.sample_rate", 0, 1)
+	}
+	return strings.TrimSpace(v), nil
 }
 
 // oddOrZero takes how many members vote: an even number outlives no more losses

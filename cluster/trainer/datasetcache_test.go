@@ -47,12 +47,12 @@ func (c *cluster) trainOn(t *testing.T, n *last, driver int, j *train.Job, src *
 	var g *trainer.Group
 	var err error
 	if src != nil {
-		if g, in.Cached, err = tr.OpenCached(ctx, n.name(), j, c.all(), src); err != nil {
+		if g, in.Cached, err = tr.OpenCached(ctx, n.name(), j, c.all(), src, 0); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if g == nil {
-		if g, err = tr.Open(ctx, n.name(), j, c.all(), true); err != nil {
+		if g, err = tr.Open(ctx, n.name(), j, c.all(), true, 0); err != nil {
 			t.Fatal(err)
 		}
 		c.spread(t, g, list, uint64(*n))
@@ -223,7 +223,7 @@ func TestKeptLost(t *testing.T) {
 		var num last
 		j, src := job(t, text("checkpoint_every", int64(2))), &train.Source{Key: [32]byte{1}}
 		want, _ := c.train(t, &num, 0, j, src)
-		g, over, err := c.nodes[0].tr.OpenCached(ctx, num.name(), j, c.all(), src)
+		g, over, err := c.nodes[0].tr.OpenCached(ctx, num.name(), j, c.all(), src, 0)
 		if err != nil || g == nil {
 			t.Fatal("no dataset", err)
 		}
@@ -234,10 +234,10 @@ func TestKeptLost(t *testing.T) {
 		}
 		g.Close()
 		driver := (lost + 1) % 3
-		if g, _, err = c.nodes[driver].tr.OpenCached(ctx, num.name(), j, c.all(), src); g != nil || err != nil {
+		if g, _, err = c.nodes[driver].tr.OpenCached(ctx, num.name(), j, c.all(), src, 0); g != nil || err != nil {
 			t.Fatal("a dataset of which a part is lost", err)
 		}
-		if g, err = c.nodes[driver].tr.Open(ctx, num.name(), j, c.all(), true); err != nil || len(g.Members()) != 2 {
+		if g, err = c.nodes[driver].tr.Open(ctx, num.name(), j, c.all(), true, 0); err != nil || len(g.Members()) != 2 {
 			t.Fatal(err)
 		}
 		c.spread(t, g, rows(30000, 7), 7)

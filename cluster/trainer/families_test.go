@@ -259,7 +259,7 @@ func (p *proof) run(t *testing.T, c *cluster, a attempt) (res *train.Result, aga
 	}
 	slices.Sort(others)
 	c.groups++
-	g, err := c.nodes[a.driver].tr.Open(ctx, fmt.Sprint("proof.", c.groups), job, others, a.again)
+	g, err := c.nodes[a.driver].tr.Open(ctx, fmt.Sprint("proof.", c.groups), job, others, a.again, 0)
 	if err != nil {
 		return nil, false, err
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/train"
 	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
 )
 
 // Group is the driver's handle of a training's parts on its members. It implements
@@ -26,9 +27,9 @@ type Group struct {
 
 // Open makes a part on this node and on those of the others that answer. name must be
 // unique: a second attempt needs another. rescan says that the query may be read a
-// second time (train.WorkerConfig).
-func (t *Trainer) Open(ctx context.Context, name string, job *train.Job, others []uint64, rescan bool) (*Group, error) {
-	return t.open(ctx, openMsg{Name: name, Job: job.Encode(), Members: t.members(others), Rescan: rescan})
+// second time (train.WorkerConfig). What the parts use is of the role's resource group.
+func (t *Trainer) Open(ctx context.Context, name string, job *train.Job, others []uint64, rescan bool, role types.OID) (*Group, error) {
+	return t.open(ctx, openMsg{Name: name, Job: job.Encode(), Members: t.members(others), Rescan: rescan, Role: role})
 }
 
 // members returns this node and those of the others that are alive.

@@ -55,7 +55,7 @@ func trainLong(ctx context.Context, t *testing.T, n, slice, iterations int, wrap
 	t.Helper()
 	c := start(t, n, 0)
 	j := longJob(t, iterations, more...)
-	g, err := c.nodes[0].tr.Open(ctx, "long", j, c.others(), true)
+	g, err := c.nodes[0].tr.Open(ctx, "long", j, c.others(), true, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/tributarydb/tributary/cluster/rpc"
 	"github.com/tributarydb/tributary/ml/canon"
 	"github.com/tributarydb/tributary/ml/train"
+	"github.com/tributarydb/tributary/sql/types"
 )
 
 // askFor is how long members may take to answer what they have cached: beyond that,
@@ -17,9 +18,9 @@ const askFor = 5 * time.Second
 // OpenCached opens a group over the cached dataset of an earlier group, and returns the
 // encoded data that the earlier driver kept; nil where not all members have their part
 // of it, or where the members would be others now.
-func (t *Trainer) OpenCached(ctx context.Context, name string, job *train.Job, others []uint64, src *train.Source) (*Group, *train.Encoded, error) {
+func (t *Trainer) OpenCached(ctx context.Context, name string, job *train.Job, others []uint64, src *train.Source, role types.OID) (*Group, *train.Encoded, error) {
 	have := t.kept.find(src.Key)
-	m := openMsg{Name: name, Job: job.Encode(), Members: t.members(others), Key: src.Key, Over: have.Origin}
+	m := openMsg{Name: name, Job: job.Encode(), Members: t.members(others), Key: src.Key, Over: have.Origin, Role: role}
 	if have.Origin == "" || !sameNodes(m.Members, have.Members) {
 		return nil, nil, nil
 	}

@@ -33,7 +33,7 @@ func (c *cluster) trainTwice(t *testing.T, j *train.Job, first, second []*batch.
 func (c *cluster) readTwice(t *testing.T, j *train.Job, first, second []*batch.Batch, n int64, again bool) (*train.Result, error) {
 	t.Helper()
 	ctx := context.Background()
-	g, err := c.nodes[0].tr.Open(ctx, "t", j, c.others(), true)
+	g, err := c.nodes[0].tr.Open(ctx, "t", j, c.others(), true, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

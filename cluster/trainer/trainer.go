@@ -6,6 +6,7 @@ import (
 	"math"
 	"sync"
 
+	"github.com/tributarydb/tributary/cluster/resource"
 	"github.com/tributarydb/tributary/cluster/rpc"
 	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/exec/op"
@@ -18,15 +19,16 @@ import (
 // Config is the configuration of a node's trainer. Alive and Changed report members
 // that die; nil on a single node.
 type Config struct {
-	Self    uint64
-	Peers   *rpc.Peers
-	Server  *rpc.Server
-	Pool    *mem.Pool
-	Temp    string     // directory of temporary files
-	Threads func() int // the current number, for a training that starts now
-	Alive   func(node uint64) bool
-	Changed func() <-chan struct{} // closed when Alive may have changed
-	Log     *slog.Logger
+	Self      uint64
+	Peers     *rpc.Peers
+	Server    *rpc.Server
+	Pool      *mem.Pool
+	Resources *resource.Groups // nil for none
+	Temp      string           // directory of temporary files
+	Threads   func() int       // the current number, for a training that starts now
+	Alive     func(node uint64) bool
+	Changed   func() <-chan struct{} // closed when Alive may have changed
+	Log       *slog.Logger
 }
 
 // Trainer runs a node's parts of all trainings. Its methods may be called from any
@@ -111,10 +113,11 @@ func (t *Trainer) enter(m *openMsg) (*part, error) {
 	if m.Self < 0 || m.Self >= len(m.Members) || m.Members[m.Self] != t.cfg.Self {
 		return nil, pgerr.Internal("a training names this node wrongly")
 	}
+	of := t.cfg.Resources.Of(m.Role)
 	p := &part{t: t, name: m.Name, members: m.Members, self: m.Self, wake: make(chan struct{}), coming: map[int]*incomingTask{},
-		pool: t.cfg.Pool.Child("training "+m.Name, 0)}
+		pool: of.Pool(t.cfg.Pool).Child("training "+m.Name, 0)}
 	p.ctx, p.cancel = context.WithCancelCause(context.Background())
-	if p.w, err = train.NewWorker(job, train.WorkerConfig{Context: p.ctx, Pool: p.pool, Temp: t.cfg.Temp, Threads: max(t.cfg.Threads(), 1), Workers: len(m.Members), Self: m.Self, Rescan: m.Rescan, Send: p.sendRows}); err != nil {
+	if p.w, err = train.NewWorker(job, train.WorkerConfig{Context: p.ctx, Pool: p.pool, Temp: t.cfg.Temp, Threads: max(of.Threads(t.cfg.Threads()), 1), GiveWay: t.cfg.Resources.GiveWay(m.Role), Workers: len(m.Members), Self: m.Self, Rescan: m.Rescan, Send: p.sendRows}); err != nil {
 		p.pool.Close()
 		return nil, err
 	}

@@ -299,7 +299,7 @@ func TestShortSteps(t *testing.T) {
 	c := start(t, 3, 0)
 	ctx := context.Background()
 	j := job(t)
-	g, err := c.nodes[0].tr.Open(ctx, "t", j, c.others(), true)
+	g, err := c.nodes[0].tr.Open(ctx, "t", j, c.others(), true, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -321,7 +321,7 @@ func TestSilentMember(t *testing.T) {
 	c := start(t, 3, 0)
 	ctx := context.Background()
 	j := job(t)
-	g, err := c.nodes[0].tr.Open(ctx, "t", j, c.others(), true)
+	g, err := c.nodes[0].tr.Open(ctx, "t", j, c.others(), true, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -351,7 +351,7 @@ func TestTakenAddress(t *testing.T) {
 		c.mu.Unlock()
 	}
 	move(other)
-	g, err := c.nodes[0].tr.Open(ctx, "t.1", job(t), c.others(), true)
+	g, err := c.nodes[0].tr.Open(ctx, "t.1", job(t), c.others(), true, 0)
 	if err == nil {
 		g.Close()
 	}
@@ -359,7 +359,7 @@ func TestTakenAddress(t *testing.T) {
 		t.Fatalf("a part on the wrong node: %v", err)
 	}
 	move(right)
-	if g, err = c.nodes[0].tr.Open(ctx, "t.2", job(t), c.others(), true); err != nil {
+	if g, err = c.nodes[0].tr.Open(ctx, "t.2", job(t), c.others(), true, 0); err != nil {
 		t.Fatal(err)
 	}
 	defer g.Close()
@@ -376,7 +376,7 @@ func TestErrorOfARow(t *testing.T) {
 	c := start(t, 3, 0)
 	ctx := context.Background()
 	j := job(t)
-	g, err := c.nodes[0].tr.Open(ctx, "t", j, c.others(), true)
+	g, err := c.nodes[0].tr.Open(ctx, "t", j, c.others(), true, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -395,7 +395,7 @@ func TestCancel(t *testing.T) {
 	c := start(t, 3, 0)
 	j := job(t)
 	ctx, cancel := context.WithCancelCause(context.Background())
-	g, err := c.nodes[0].tr.Open(ctx, "t", j, c.others(), true)
+	g, err := c.nodes[0].tr.Open(ctx, "t", j, c.others(), true, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -414,7 +414,7 @@ func TestCancel(t *testing.T) {
 // TestDriverGone: a group's parts on the other nodes are freed when its driver dies.
 func TestDriverGone(t *testing.T) {
 	c := start(t, 3, 0)
-	g, err := c.nodes[0].tr.Open(context.Background(), "t", job(t), c.others(), true)
+	g, err := c.nodes[0].tr.Open(context.Background(), "t", job(t), c.others(), true, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

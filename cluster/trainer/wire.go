@@ -5,6 +5,7 @@ import (
 	"github.com/tributarydb/tributary/ml/reduce"
 	"github.com/tributarydb/tributary/ml/train"
 	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
 )
 
 // The RPCs.
@@ -27,6 +28,7 @@ type openMsg struct {
 	// rows; "" for none.
 	Over string
 	Key  [32]byte
+	Role types.OID // whose training it is; 0: nobody's
 }
 
 // keptMsg describes a node's cached part for a key: Origin is "" for none, Root the

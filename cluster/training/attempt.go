@@ -90,7 +90,7 @@ func (d *drive) attemptFrom(ctx context.Context, name string, rescan bool, resum
 	src := d.source(r.query)
 	g, over, err := d.openCached(ctx, name, src)
 	if err == nil && g == nil {
-		g, err = d.j.cfg.Trainer.Open(ctx, name, d.plan.Job, rescan)
+		g, err = d.j.cfg.Trainer.Open(ctx, name, d.plan.Job, rescan, d.x.Caller.SessionUser)
 	}
 	if err != nil {
 		return err
@@ -173,7 +173,7 @@ func (d *drive) open(ctx context.Context, name string, job *train.Job, rescan bo
 		return nil, err
 	}
 	defer r.close()
-	g, err := d.j.cfg.Trainer.Open(ctx, name, job, rescan)
+	g, err := d.j.cfg.Trainer.Open(ctx, name, job, rescan, d.x.Caller.SessionUser)
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/tributarydb/tributary/ml/train"
 	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/types"
 )
 
 // Trainer opens trainings on the nodes that are alive. Its methods may be called
@@ -13,11 +14,12 @@ import (
 type Trainer interface {
 	// Open makes the parts of a training on the nodes, under a name that was never used; this node is
 	// the driver. rescan allows reading the query a second time if not all nodes can hold the rows.
-	Open(ctx context.Context, name string, job *train.Job, rescan bool) (Training, error)
+	// What it uses is its role's.
+	Open(ctx context.Context, name string, job *train.Job, rescan bool, role types.OID) (Training, error)
 	// OpenCached is Open for a training on the cached dataset of an earlier one with the same source, so that
 	// no rows are read or distributed. It also returns what is known of the rows. The training is nil
 	// if not all nodes still have their part of the dataset.
-	OpenCached(ctx context.Context, name string, job *train.Job, src *train.Source) (Training, *train.Encoded, error)
+	OpenCached(ctx context.Context, name string, job *train.Job, src *train.Source, role types.OID) (Training, *train.Encoded, error)
 	// Prune drops the cached datasets on this node of which same is false for a table: their rows have
 	// changed.
 	Prune(same func(train.Table) bool)

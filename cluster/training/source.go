@@ -46,7 +46,7 @@ func (d *drive) openCached(ctx context.Context, name string, src *train.Source) 
 	if src == nil || d.plan.Job.Folds() > 0 {
 		return nil, nil, nil
 	}
-	return d.j.cfg.Trainer.OpenCached(ctx, name, d.plan.Job, src)
+	return d.j.cfg.Trainer.OpenCached(ctx, name, d.plan.Job, src, d.x.Caller.SessionUser)
 }
 
 // digest is the digest of a table's contents at a version of its manifest.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 
+	"github.com/tributarydb/tributary/cluster/resource"
 	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -19,11 +20,16 @@ import (
 //
 // A statement that has begun does not queue again, nor does one whose session has
 // another statement open: they hold tickets that others may wait for.
+//
+// Before all that a long statement takes a slot of its resource group, and has it as long as the tickets.
 type Admission struct {
 	role   types.OID
+	group  *resource.Group
+	slot   *resource.Slot
 	ticket *mem.Ticket
 
 	mu      sync.Mutex
+	entered bool // it has taken its slot
 	begun   bool
 	past    bool // the session has another statement open
 	resting bool
@@ -35,7 +41,24 @@ type Admission struct {
 // Admission returns the admission of a statement of a role; pool is the statement's.
 // Close it before the pool.
 func (g *Gateway) Admission(role types.OID, pool *mem.Pool) *Admission {
-	return &Admission{role: role, ticket: pool.Ticket(uint32(role), g.w.cfg.Threads()), runs: map[*attempt]struct{}{}}
+	of := g.w.cfg.Resources.Of(role)
+	return &Admission{role: role, group: of, slot: of.Slot(), ticket: pool.Ticket(uint32(role), of.Threads(g.w.cfg.Threads())), runs: map[*attempt]struct{}{}}
+}
+
+// enter takes the statement's slot, before a plan that is long. One that may skip queues skips this one too.
+func (a *Admission) enter(ctx context.Context) error {
+	a.mu.Lock()
+	skip := a.entered || a.begun || a.past
+	a.mu.Unlock()
+	if skip {
+		a.slot.Force()
+	} else if err := a.slot.Wait(ctx); err != nil {
+		return err
+	}
+	a.mu.Lock()
+	a.entered, a.resting = true, false
+	a.mu.Unlock()
+	return nil
 }
 
 // admitMode is how a run takes its ticket on a node.
@@ -125,14 +148,21 @@ func (a *Admission) Resume() { a.rest(false) }
 func (a *Admission) rest(rest bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if !a.begun || a.resting == rest {
+	if !a.begun && !a.entered || a.resting == rest {
 		return
 	}
 	a.resting = rest
-	if rest {
+	switch {
+	case rest:
+		a.slot.Release()
 		a.ticket.Release()
-	} else {
-		a.ticket.Force()
+	default:
+		if a.entered {
+			a.slot.Force()
+		}
+		if a.begun {
+			a.ticket.Force()
+		}
 	}
 	for at := range a.runs {
 		for _, b := range at.boxes {
@@ -149,8 +179,11 @@ func (a *Admission) Place() (node string, place int) {
 	if a.place > 0 {
 		return a.node, a.place
 	}
-	return "", a.ticket.Place()
+	return "", max(a.slot.Place(), a.ticket.Place())
 }
 
-// Close returns the tickets for good.
-func (a *Admission) Close() { a.ticket.Close() }
+// Close returns the tickets and the slot for good.
+func (a *Admission) Close() {
+	a.ticket.Close()
+	a.slot.Close()
+}

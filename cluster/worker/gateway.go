@@ -132,15 +132,29 @@ func (g *Gateway) Buffer(pool *mem.Pool, ts []types.Type) *op.Buffer {
 }
 
 func (s *Statement) runtime() *op.Runtime {
-	return &op.Runtime{Threads: s.g.w.cfg.Threads(), BatchSize: s.o.BatchSize, Pool: s.pool, Spill: s.dir}
+	return &op.Runtime{Threads: s.threads(s.g.w.cfg.Threads()), BatchSize: s.o.BatchSize, Pool: s.pool, Spill: s.dir}
+}
+
+// threads returns how many of a node's threads the statement uses.
+func (s *Statement) threads(n int) int {
+	if a := s.o.Admission; a != nil {
+		n = a.group.Threads(n)
+	}
+	return n
 }
 
 // Execute starts a plan and returns a reader of the root stage's rows; closing it stops the
 // plan everywhere. The plan ends with ctx at the latest. A manifest in manifests
 // replaces the state's manifest for its scan.
 func (s *Statement) Execute(ctx context.Context, p *plan.Staged, manifests map[*plan.Scan]*catalog.Manifest) (op.BatchReader, error) {
+	a := s.o.Admission
+	if a != nil && (p.Holds || p.Long) {
+		if err := a.enter(ctx); err != nil {
+			return nil, err
+		}
+	}
 	if len(p.Stages) == 1 {
-		if a := s.o.Admission; a != nil && p.Holds {
+		if a != nil && p.Holds {
 			if _, err := a.here(ctx, a.mode(admitWait)); err != nil {
 				return nil, err
 			}
@@ -171,12 +185,14 @@ func (s *Statement) set(r running) {
 	s.last = r
 	s.runs++
 	s.plans++
+	s.g.w.cfg.Resources.Work(1)
 }
 
 func (s *Statement) unset() {
 	s.mu.Lock()
 	s.plans--
 	s.mu.Unlock()
+	s.g.w.cfg.Resources.Work(-1)
 }
 
 // again returns an error if a plan that met damage cannot be run again: rows of the damaged file may also

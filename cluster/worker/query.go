@@ -65,7 +65,7 @@ func newQuery(s *Statement, name string, p *plan.Staged, manifests map[*plan.Sca
 		if i > 0 && (bound || !spread || !s.reads(p, m.ID, manifests)) {
 			continue
 		}
-		q.members = append(q.members, sched.Node{ID: m.ID, Threads: m.Threads})
+		q.members = append(q.members, sched.Node{ID: m.ID, Threads: s.threads(m.Threads)})
 		q.names[m.ID] = m.Name
 	}
 	return q

@@ -53,8 +53,10 @@ func (w *Worker) run(ctx context.Context, ticket []byte, send func([]byte) error
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 
-	r.pool = w.cfg.Pool.Child("statement "+m.Statement, m.Limit)
-	r.ticket = r.pool.Ticket(uint32(m.Role), w.cfg.Threads())
+	of := w.cfg.Resources.Of(m.Role)
+	threads := of.Threads(w.cfg.Threads())
+	r.pool = of.Pool(w.cfg.Pool).Child("statement "+m.Statement, m.Limit)
+	r.ticket = r.pool.Ticket(uint32(m.Role), threads)
 	dir := spill.NewDir(spill.Options{Parent: w.cfg.Temp, Pool: r.pool, Budget: w.cfg.Budget})
 	pin := w.cfg.Store.Pin(m.BatchSize)
 	h := newRemoteHost(ctx, w, m)
@@ -62,7 +64,7 @@ func (w *Worker) run(ctx context.Context, ticket []byte, send func([]byte) error
 	env.Types.Names = remoteNames{h}
 	failed := make(chan error, 1)
 	c := &partConfig{
-		runtime: &op.Runtime{Threads: w.cfg.Threads(), BatchSize: m.BatchSize, Pool: r.pool, Spill: dir},
+		runtime: &op.Runtime{Threads: threads, BatchSize: m.BatchSize, Pool: r.pool, Spill: dir},
 		env:     env, tables: pin, sources: w.cfg.Sources,
 		writers: w.cfg.writers(r.pool), collects: w.cfg.Collects, groups: w.cfg.Groups,
 		noted: func(s *plan.Stage, t *task.Task) { w.cfg.noted(m.Statement, s, t) },
@@ -116,6 +118,8 @@ func (w *Worker) run(ctx context.Context, ticket []byte, send func([]byte) error
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+	w.cfg.Resources.Work(1)
+	defer w.cfg.Resources.Work(-1)
 	return r.work(ctx, c, f, failed, w.cfg.Store.Repair, notify)
 }
 

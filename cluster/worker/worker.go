@@ -8,6 +8,7 @@ import (
 
 	"github.com/tributarydb/tributary/cluster/flow"
 	"github.com/tributarydb/tributary/cluster/observe"
+	"github.com/tributarydb/tributary/cluster/resource"
 	"github.com/tributarydb/tributary/cluster/rpc"
 	"github.com/tributarydb/tributary/exec/function"
 	"github.com/tributarydb/tributary/exec/mem"
@@ -48,6 +49,8 @@ type Config struct {
 	// Collects finds the collectors of this node; nil for none.
 	Collects op.Collectors
 	Groups   op.GroupTrainers // nil for none
+	// Resources are the node's resource groups; nil for none.
+	Resources *resource.Groups
 	// Observe keeps what tasks and exchanges did; may be nil.
 	Observe *observe.Node
 	Log     *slog.Logger

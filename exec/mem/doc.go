@@ -1,6 +1,7 @@
 // Package mem keeps the promise of a memory limit: reserve, then allocate.
 //
 //	node pool  --memory less the program's own share
+//	  └ group pool   one a resource group; statements of no group are the node's own
 //	  └ query pool   one a statement or training job
 //	      └ account  one an operator; Grow before allocating, Shrink after
 //

@@ -24,13 +24,14 @@ const (
 	spillWait = 2 * time.Second
 )
 
-// Pool is the budget of a node or, as a child, of one statement. Its methods
+// Pool is the budget of a node or, as a child, of one statement, or of a group of statements. Its methods
 // may be called from any goroutine.
 type Pool struct {
 	name   string
 	node   string
 	limit  atomic.Int64 // its own; noLimit for none
 	parent *Pool
+	shared bool // between statements: a node's or a group's
 	used   atomic.Int64
 	peak   atomic.Int64
 
@@ -57,7 +58,7 @@ type Pool struct {
 // NewPool makes a node's pool of limit bytes (0: no limit). name is the node's
 // name, which errors quote.
 func NewPool(name string, limit int64) *Pool {
-	p := &Pool{name: name, node: name, accounts: map[*Account]struct{}{}, admission: admission{queue: queue{most: atOnce}}}
+	p := &Pool{name: name, node: name, shared: true, accounts: map[*Account]struct{}{}, admission: admission{queue: queue{most: atOnce}}}
 	p.SetLimit(limit)
 	return p
 }
@@ -79,11 +80,13 @@ func (p *Pool) SetLimit(limit int64) {
 
 // Child makes the pool of one statement, within p. limit 0 means p's current limit. Close it when
 // the statement ends.
-func (p *Pool) Child(name string, limit int64) *Pool {
+func (p *Pool) Child(name string, limit int64) *Pool { return within(p, name, limit, false) }
+
+func within(p *Pool, name string, limit int64, shared bool) *Pool {
 	if limit <= 0 {
 		limit = noLimit
 	}
-	c := &Pool{name: name, node: p.node, parent: p, accounts: map[*Account]struct{}{}}
+	c := &Pool{name: name, node: p.node, parent: p, shared: shared, accounts: map[*Account]struct{}{}}
 	c.limit.Store(limit)
 	p.mu.Lock()
 	if p.children == nil { // most have none
@@ -198,7 +201,11 @@ func (p *Pool) root() *Pool {
 // above reports whether more than a share of the node's limit is in use, and not
 // idle.
 func (p *Pool) above(share float64) bool {
-	return float64(p.used.Load()+p.beyond.Load()-p.Idle()) > share*float64(p.limit.Load())
+	used := p.used.Load() + p.beyond.Load()
+	if p.parent == nil {
+		used -= p.Idle()
+	}
+	return float64(used) > share*float64(p.limit.Load())
 }
 
 // take reserves n bytes in p and its parents, or nothing, and returns the pool that refused.
@@ -346,8 +353,10 @@ func (a *Account) grow(ctx context.Context, n int64, insist bool) error {
 			return err
 		}
 		a.reserved.Add(more)
-		if root := a.pool.root(); root.above(SpillShare) {
-			root.askLargest()
+		for q := a.pool; q != nil; q = q.parent {
+			if q.shared && q.above(SpillShare) {
+				q.askLargest()
+			}
 		}
 	}
 	a.used.Store(want)

@@ -12,6 +12,8 @@ import (
 //	another of the statement, at  spills (see Pool.reclaim)
 //	a safe point, has enough
 //	the statement's own limit     refused
+//	the node's limit, or that of
+//	the statement's group:
 //	the largest statement asks    refused
 //	a spillable account asks      refused, the first time: it can spill
 //	anyone else                   waits for those who were asked to spill; then
@@ -36,8 +38,8 @@ func (a *Account) reserve(ctx context.Context, asked, more int64, insist bool) e
 		a.refused = false
 		return nil
 	}
-	no := &BudgetError{Account: a, Operator: a.name, Node: a.pool.node, Asked: asked, Used: refused.Used() + refused.beyond.Load(), Limit: refused.Limit()}
-	if refused.parent != nil || a.pool.parent == nil {
+	no := &BudgetError{Account: a, Operator: a.name, Node: a.pool.node, Asked: asked, Used: refused.Used() + refused.beyond.Load(), Limit: refused.Limit(), Group: groupName(refused)}
+	if !refused.shared || a.pool.shared {
 		return no // the statement's own limit, or no statement's request
 	}
 	first := a.spillable && !a.refused
@@ -52,7 +54,7 @@ func (a *Account) reserve(ctx context.Context, asked, more int64, insist bool) e
 			if v == nil || v == own {
 				return no
 			}
-			v.fell(asked)
+			v.fell(refused, asked)
 		}
 		if refused.wait(a.pool, more, fell) {
 			a.refused = false
@@ -65,9 +67,9 @@ func (a *Account) reserve(ctx context.Context, asked, more int64, insist bool) e
 	return no
 }
 
-// statement is the node's child that p is or belongs to.
+// statement is the pool of a statement that p is or belongs to.
 func (p *Pool) statement() *Pool {
-	for p.parent != nil && p.parent.parent != nil {
+	for p.parent != nil && !p.parent.shared {
 		p = p.parent
 	}
 	return p
@@ -76,12 +78,17 @@ func (p *Pool) statement() *Pool {
 // doomed returns why the statement must fail; nil if it need not.
 func (p *Pool) doomed() *BudgetError { return p.statement().doom.Load() }
 
-// largest returns the statement that holds most.
+// largest returns the statement that holds most, of those of groups too.
 func (p *Pool) largest() *Pool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	var best *Pool
 	for c := range p.children {
+		if c.shared {
+			if c = c.largest(); c == nil {
+				continue
+			}
+		}
 		if best == nil || c.used.Load() > best.used.Load() || c.used.Load() == best.used.Load() && c.name < best.name {
 			best = c
 		}
@@ -140,15 +147,15 @@ func (p *Pool) wake() {
 	p.serve()
 }
 
-// fell makes a statement fail for others that asked for bytes.
-func (p *Pool) fell(asked int64) {
+// fell makes a statement fail for others that asked for bytes, of a pool that has none left.
+func (p *Pool) fell(by *Pool, asked int64) {
 	var most *Account
 	p.walk(func(a *Account) {
 		if most == nil || a.reserved.Load() > most.reserved.Load() {
 			most = a
 		}
 	})
-	e := &BudgetError{Operator: p.name, Node: p.node, Asked: asked, Held: p.Used(), Used: p.parent.Used() + p.parent.beyond.Load(), Limit: p.parent.Limit()}
+	e := &BudgetError{Operator: p.name, Node: p.node, Asked: asked, Held: p.Used(), Used: by.Used() + by.beyond.Load(), Limit: by.Limit(), Group: groupName(by)}
 	if most != nil {
 		e.Operator = most.name
 	}
@@ -161,7 +168,7 @@ func (p *Pool) fell(asked int64) {
 	if f != nil {
 		f(e.Unwrap())
 	}
-	p.parent.wake() // it may wait for bytes itself
+	by.wake() // it may wait for bytes itself
 }
 
 // Paused reports whether the node is above the share at which no new work is
@@ -179,6 +186,7 @@ type BudgetError struct {
 	Asked       int64
 	Held        int64 // of the statement that fails for others; else 0
 	Used, Limit int64
+	Group       string // whose limit it is; "" for another's
 }
 
 // Error implements error.
@@ -186,12 +194,16 @@ func (e *BudgetError) Error() string { return e.Unwrap().Error() }
 
 // Unwrap returns the error a client sees.
 func (e *BudgetError) Unwrap() error {
+	of, more := "", "--memory"
+	if e.Group != "" {
+		of, more = " of "+e.Group, "the group's memory_limit"
+	}
 	if e.Held > 0 {
 		return pgerr.New(pgerr.OutOfMemory, "out of memory: %s on node %q is of the largest statement, and another asked for %d bytes", e.Operator, e.Node, e.Asked).
-			WithDetail("The statement held %d bytes; %d of %d bytes are in use.", e.Held, e.Used, e.Limit).
-			WithHint("Raise --memory, or let the statement hold less at once.")
+			WithDetail("The statement held %d bytes; %d of %d bytes%s are in use.", e.Held, e.Used, e.Limit, of).
+			WithHint("Raise %s, or let the statement hold less at once.", more)
 	}
 	return pgerr.New(pgerr.OutOfMemory, "out of memory: %s on node %q asked for %d bytes", e.Operator, e.Node, e.Asked).
-		WithDetail("%d of %d bytes are in use.", e.Used, e.Limit).
-		WithHint("Raise --memory, or let the statement hold less at once.")
+		WithDetail("%d of %d bytes%s are in use.", e.Used, e.Limit, of).
+		WithHint("Raise %s, or let the statement hold less at once.", more)
 }

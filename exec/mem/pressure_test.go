@@ -168,3 +168,66 @@ func TestWatch(t *testing.T) {
 	close(stop)
 	<-done
 }
+
+// TestGroup: the statements of a group share its limit as all share the node's: those that can spill do, then the largest of
+// the group fails. Statements of others have nothing to do with it.
+func TestGroup(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		node := mem.NewPool("n1", 1000*mib)
+		group := mem.NewGroup(node, `resource group "g"`, 100*mib)
+		other := node.Child("other", 0)
+		other.OnFail(func(error) { t.Error("a statement of no group fails") })
+		grow(t, other.Account("window", false), 500*mib)
+
+		sort, small := group.Child("sort", 0), group.Child("small", 0)
+		a, b := sort.Account("sort", true), small.Account("values", false)
+		grow(t, a, 90*mib)
+		go func() {
+			time.Sleep(time.Second)
+			if a.ShouldSpill() {
+				a.Shrink(60 * mib)
+			}
+		}()
+		grow(t, b, 20*mib)
+		a.Close()
+
+		hog := group.Child("hog", 0).Account("string_agg", false)
+		var told error
+		hog.Pool().OnFail(func(err error) {
+			told = err
+			go hog.Close()
+		})
+		grow(t, hog, 70*mib)
+		grow(t, b, 20*mib)
+		synctest.Wait()
+		if !pgerr.Is(told, pgerr.OutOfMemory) || !strings.Contains(pgerr.From(told).Detail, `of resource group "g" are in use`) {
+			t.Errorf("the largest of the group is told %v", told)
+		}
+
+		// The largest of the group asks itself: it is not the largest of the node.
+		err := b.Grow(90 * mib)
+		if e := pgerr.From(err); e.Code != pgerr.OutOfMemory || e.Detail != `41943040 of 104857600 bytes of resource group "g" are in use.` {
+			t.Errorf("%v %s", err, e.Detail)
+		}
+		group.SetLimit(200 * mib)
+		grow(t, b, 90*mib)
+		if node.Used() != 630*mib || group.Used() != 130*mib || mem.Empty(group) {
+			t.Error(node.Used(), group.Used())
+		}
+	})
+}
+
+// TestLargestOfGroup: where the node is short, a statement of a group may be the largest.
+func TestLargestOfGroup(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		node := mem.NewPool("n1", 100*mib)
+		hog := mem.NewGroup(node, "g", 0).Child("hog", 0)
+		a := hog.Account("string_agg", false)
+		hog.OnFail(func(error) { go a.Close() })
+		grow(t, a, 60*mib)
+		other := node.Child("other", 0)
+		other.OnFail(func(error) { t.Error("a smaller one fails") })
+		grow(t, other.Account("window", false), 30*mib)
+		grow(t, node.Child("small", 0).Account("values", false), 8*mib)
+	})
+}

@@ -53,6 +53,7 @@ type SessionRow struct {
 	// The statement's place in the queue of a node, 0 if it does not wait.
 	QueueNode  string
 	QueuePlace int
+	Progress   *Progress // of the running statement; nil for none
 }
 
 // TLSRow is a connection's encryption in pg_stat_ssl.

@@ -45,6 +45,9 @@ type Config struct {
 	Pool    *mem.Pool // of the training on this node
 	Temp    string    // directory of temporary files
 	Threads int
+	// GiveWay makes, for a thread that computes partials, what it calls between two leaves, which may take its time; nil
+	// for nothing.
+	GiveWay func() func(ctx context.Context)
 	Workers int // nodes of the training
 	Self    int // this one
 	Blocks  *block.Blocks

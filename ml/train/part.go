@@ -379,7 +379,12 @@ func (p *Part) Run(ctx context.Context) error {
 				if err != nil {
 					return err
 				}
+				giveWay := func(context.Context) {}
+				if make := p.w.cfg.GiveWay; make != nil {
+					giveWay = make()
+				}
 				for {
+					giveWay(inner)
 					i := int(next.Add(1)) - 1
 					if i >= len(p.items) || failed.Load() {
 						rests[k] = h.rest()

@@ -54,6 +54,9 @@ type Staged struct {
 	// Holds: its operators are estimated to keep so many rows that it must queue for admission on the
 	// nodes it runs on.
 	Holds bool
+	// Long: it is estimated to take so much time that others of its resource group may have to wait for it. It is only
+	// estimated where there is a limit.
+	Long bool
 }
 
 // kinds are the nodes of optimised plans, in the order of their numbers in messages between nodes:

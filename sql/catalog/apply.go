@@ -95,6 +95,7 @@ const (
 	mapFunctionNames
 	mapSchedules
 	mapSecrets
+	mapResourceGroups
 )
 
 // writable copies a map of the base before its first change.

@@ -105,6 +105,9 @@ func (c *PutRole) apply(e *edit) error {
 	if o := e.s.RoleByName(c.Role.Name); o != nil && o.OID != c.Role.OID {
 		return pgerr.New(pgerr.DuplicateObject, "role %q already exists", c.Role.Name)
 	}
+	if g := c.Role.ResourceGroup; g != 0 && e.s.groups[g] == nil {
+		return conflict("delete")
+	}
 	writable(e, mapRoles, &e.s.roles)[c.Role.OID] = c.Role
 	e.noteOID(c.Role.OID)
 	return nil

@@ -26,6 +26,7 @@ var kinds = []Change{
 	&FinalizeVersion{},
 	&ForgetPast{},
 	&PutSecret{}, &DropSecret{},
+	&PutResourceGroup{}, &DropResourceGroup{},
 }
 
 func init() { codec.Union(kinds...) }
@@ -89,6 +90,7 @@ type image struct {
 	Graves     []*Grave
 	Forgotten  int64
 	Secrets    []*Secret
+	Groups     []*ResourceGroup
 }
 
 type imageSeq struct {
@@ -132,7 +134,7 @@ func (s *State) MarshalBinary() ([]byte, error) {
 	im := image{Version: s.version, NextOID: s.nextOID, Schemas: sorted(s.schemas), Relations: sorted(s.relations), Enums: sorted(s.types),
 		Roles: sorted(s.roles), Models: sorted(s.models), Jobs: sorted(s.jobs), Nodes: sorted(s.nodes), Manifests: sorted(s.manifests),
 		Settings: s.settings, Cluster: s.cluster, Removed: slices.Sorted(maps.Keys(s.removed)), Database: s.database, Defaults: s.DefaultGrants(), Statistics: sorted(s.statistics), Functions: sorted(s.functions), Schedules: sorted(s.schedules),
-		Finalized: s.finalized, At: s.at, Graves: s.graves, Forgotten: s.forgotten, Secrets: sorted(s.secrets)}
+		Finalized: s.finalized, At: s.at, Graves: s.graves, Forgotten: s.forgotten, Secrets: sorted(s.secrets), Groups: sorted(s.groups)}
 	for _, oid := range slices.Sorted(maps.Keys(s.sequences)) {
 		im.Sequences = append(im.Sequences, imageSeq{oid, s.sequences[oid]})
 	}
@@ -244,6 +246,12 @@ func UnmarshalState(b []byte) (*State, error) {
 			s.secrets = map[types.OID]*Secret{}
 		}
 		s.secrets[x.OID] = x
+	}
+	for _, x := range im.Groups {
+		if s.groups == nil {
+			s.groups = map[types.OID]*ResourceGroup{}
+		}
+		s.groups[x.OID] = x
 	}
 	for _, x := range im.Sequences {
 		s.sequences[x.OID] = x.Value

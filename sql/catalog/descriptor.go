@@ -189,6 +189,7 @@ type Role struct {
 	ValidUntil                                                          time.Time
 	MemberOf                                                            []Membership
 	Settings                                                            map[string]string
+	ResourceGroup                                                       types.OID // 0 for none
 }
 
 // Membership is one role's membership in another.

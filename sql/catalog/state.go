@@ -39,6 +39,7 @@ type State struct {
 
 	kept
 	secrets map[types.OID]*Secret
+	groups  map[types.OID]*ResourceGroup
 
 	definitions *Definitions
 }

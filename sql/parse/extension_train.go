@@ -76,6 +76,9 @@ func (c *cursor) statement() Extension {
 	if n := c.secret(); n != nil {
 		return n
 	}
+	if n := resourceGroup(c); n != nil {
+		return n
+	}
 	return c.schedule()
 }
 

@@ -188,6 +188,20 @@ func extensionObjects(o Extension) (out []string) {
 		out = append(out, n.Name)
 	case *DropSecret:
 		out = append(out, n.Name)
+	case *CreateResourceGroup:
+		out = append(out, n.Name)
+	case *AlterResourceGroup:
+		out = append(out, n.Name)
+		if n.RenameTo != "" {
+			out = append(out, n.RenameTo)
+		}
+	case *DropResourceGroup:
+		out = append(out, n.Name)
+	case *RoleResourceGroup:
+		out = append(out, n.Role)
+		if n.Group != "" {
+			out = append(out, n.Group)
+		}
 	case *AlterNode:
 		out = append(out, n.Name)
 		if n.With != "" {
