@@ -35,6 +35,14 @@ func trainingsOfAll() map[string]string {
 			with = "n_estimators = 3, max_depth = 3"
 		case "kmeans":
 			with, predict = "n_clusters = 3", ""
+		case "gaussian_mixture":
+			with, predict = "n_components = 2, max_iterations = 3", ""
+		case "isolation_forest":
+			with, predict = "n_estimators = 3, contamination = 0.1", ""
+		case "naive_bayes":
+			with, predict = "alpha = 2", " predict kind"
+		case "nearest_neighbors":
+			with = "n_neighbors = 3"
 		case "pca", "svd":
 			with, predict = "n_components = 2", ""
 		case "autoencoder":

@@ -39,6 +39,12 @@ func TestTrainingUsage(t *testing.T) {
 				case "mlp", "autoencoder", "lstm", "lstm_autoencoder", "time_to_event", "cox_regression": // are distributed
 				case "kmeans":
 					statements = append(statements, "kmeans with (n_clusters = 3, max_iterations = 2)")
+				case "gaussian_mixture":
+					statements = append(statements, name+" with (n_components = 2, max_iterations = 2)")
+				case "isolation_forest":
+					statements = append(statements, name+" with (n_estimators = 2)")
+				case "naive_bayes", "nearest_neighbors":
+					statements = append(statements, name+" predict y")
 				case "pca", "svd":
 					statements = append(statements, name+" with (n_components = 2)")
 				case "gradient_boosted_trees", "random_forest":

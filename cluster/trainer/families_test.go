@@ -91,6 +91,15 @@ var proofs = []proof{
 	{"time_to_event", "a b died", "days", many, true, []any{"event", "died", "method", "hazard", "hidden_units", 4, "intervals", 6, "max_iterations", 3}},
 	{"cox_regression", "a b died", "days", many, true, []any{"event", "died", "max_iterations", 4}},
 	{"cox_regression", "a k w died", "days", many, true, []any{"event", "died", "strata", "k", "weight", "w", "max_iterations", 3}},
+	{"naive_bayes", "a b k", "c4", some, false, []any{"eval_fraction", 0.2}},
+	{"naive_bayes", "a k w", "c", some, false, []any{"model", "bernoulli", "weight", "w", "class_weights", "balanced"}},
+	{"gaussian_mixture", "a b w", "", some, false, []any{"n_components", 3, "max_iterations", 4, "eval_fraction", 0.2}},
+	{"gaussian_mixture", "a b k", "", some, false, []any{"n_components", 2, "covariance_type", "tied", "init", "random", "max_iterations", 3}},
+	{"gaussian_mixture", "a b w", "", some, false, []any{"n_components", 2, "covariance_type", "diagonal", "init", "k-means++", "max_iterations", 3, "weight", "w"}},
+	{"isolation_forest", "a b k", "", some, false, []any{"n_estimators", 5}},
+	{"isolation_forest", "a b w", "", some, false, []any{"n_estimators", 4, "max_samples", 300, "contamination", 0.05, "weight", "w"}},
+	{"nearest_neighbors", "a b k", "c4", 4000, false, []any{"n_neighbors", 3, "eval_fraction", 0.02}},
+	{"nearest_neighbors", "a b w", "y", 4000, false, []any{"weights", "distance", "metric", "manhattan", "weight", "w"}},
 }
 
 // typesOf are the types of the columns that are not float8.

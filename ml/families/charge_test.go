@@ -74,6 +74,15 @@ func TestDriversChargeTheirMemory(t *testing.T) {
 		{"lstm_autoencoder", none(wide(300, 2)), []any{"units", 100, "window", 10, "order_by", "o", "epochs", 2}},
 		{"time_to_event", wide(3, 30000), []any{"max_iterations", 12}},
 		{"time_to_event", wide(3, 30000), []any{"method", "hazard", "hidden_units", 3, "max_iterations", 12}},
+		{"naive_bayes", classes(wide(200, 2)), nil},
+		{"naive_bayes", classes(wide(3, 30000)), nil},
+		{"gaussian_mixture", none(wide(60, 2)), []any{"n_components", 4, "max_iterations", 2}},
+		{"gaussian_mixture", none(wide(200, 2)), []any{"n_components", 3, "max_iterations", 2, "covariance_type", "tied"}},
+		{"gaussian_mixture", none(wide(500, 2)), []any{"n_components", 50, "max_iterations", 2, "covariance_type", "diagonal"}},
+		{"isolation_forest", none(wide(500, 2)), nil},
+		{"isolation_forest", none(wide(3, 30000)), []any{"contamination", 0.1, "n_estimators", 1000}},
+		{"nearest_neighbors", wide(500, 2), nil},
+		{"nearest_neighbors", classes(wide(3, 30000)), []any{"metric", "cosine"}},
 	} {
 		t.Run(fmt.Sprint(c.family, c.options), func(t *testing.T) {
 			f, _, err := Find(c.family)

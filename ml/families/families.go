@@ -4,12 +4,16 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tributarydb/tributary/ml/bayes"
 	"github.com/tributarydb/tributary/ml/cox"
 	"github.com/tributarydb/tributary/ml/decomp"
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/imported"
+	"github.com/tributarydb/tributary/ml/isolation"
 	"github.com/tributarydb/tributary/ml/kmeans"
 	"github.com/tributarydb/tributary/ml/linear"
+	"github.com/tributarydb/tributary/ml/mixture"
+	"github.com/tributarydb/tributary/ml/neighbors"
 	"github.com/tributarydb/tributary/ml/net"
 	"github.com/tributarydb/tributary/ml/tree"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -23,6 +27,10 @@ var All = slices.Concat(
 	decomp.Families(),
 	net.Families(),
 	cox.Families(),
+	bayes.Families(),
+	mixture.Families(),
+	isolation.Families(),
+	neighbors.Families(),
 )
 
 // Decoder returns the family that decodes the models of an algorithm: one of All, or that of the models
@@ -38,8 +46,8 @@ func Decoder(name string) (family.Family, error) {
 // planned lists algorithm names of other systems that are not supported.
 var planned = []string{"arima_plus", "arima_plus_xreg", "automl_classifier", "automl_regressor", "dnn_linear_combined_classifier", "dnn_linear_combined_regressor",
 	"matrix_factorization", "onnx", "tensorflow", "tensorflow_lite", "transform_only",
-	"decision_tree_classifier", "decision_tree_regressor", "extra_trees_classifier", "extra_trees_regressor", "gaussian_nb", "k_neighbors_classifier", "k_neighbors_regressor",
-	"dbscan", "isolation_forest", "mini_batch_kmeans", "nmf", "sgd_classifier", "sgd_regressor", "svc", "svr"}
+	"decision_tree_classifier", "decision_tree_regressor", "extra_trees_classifier", "extra_trees_regressor", "multinomial_nb", "bernoulli_nb", "complement_nb",
+	"dbscan", "mini_batch_kmeans", "nmf", "sgd_classifier", "sgd_regressor", "svc", "svr"}
 
 // Names returns the names of all families.
 func Names() (out []string) {

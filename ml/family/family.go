@@ -98,6 +98,8 @@ const (
 	Ranking        Task = "ranking"
 	TimeToEvent    Task = "time-to-event"
 	Mixed          Task = "mixed" // classes and numbers, of several targets
+	// AnomalyDetection is of models that say whether a row is an anomaly.
+	AnomalyDetection Task = "anomaly-detection"
 )
 
 // Target is the kind of target that a family predicts.
@@ -149,6 +151,9 @@ type Plan struct {
 	// Silence encodes columns that are the same in all rows as zeros and no category, at
 	// prediction too, whatever they are there: a weight of theirs would be learnt from nothing.
 	Silence bool
+	// Recalls has metrics measured on rows that are held out, or none: a model that is its training rows
+	// knows these, and takes long to find each of them.
+	Recalls bool
 	// Narrow keeps numbers as float32 even where that rounds them.
 	Narrow bool
 	// Grain divides the rows of a leaf in a step into parts of at least this many rows, a

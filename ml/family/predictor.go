@@ -55,7 +55,7 @@ type Scores struct {
 	// Classification: by class. With two classes the first may be nil: it is 1 minus the
 	// second; see Prob and ClassProbs.
 	Probs [][]float64
-	// Clustering: the number of the cluster, from 1.
+	// Clustering: the number of the cluster, from 1. Anomaly detection: 1 for an anomaly, else 0.
 	Label []int32
 	// By further output column, e.g. the distance to the cluster.
 	Extra [][]float64

@@ -3,6 +3,7 @@ package kmeans
 import (
 	"math"
 
+	"github.com/tributarydb/tributary/exec/kernel/exact"
 	"github.com/tributarydb/tributary/exec/kernel/f64"
 )
 
@@ -86,7 +87,7 @@ func (w *worker) move(p *places) {
 	}
 	p.total = t.total
 	// No distance is above reach; see hold for what the bounds must differ by.
-	reach := math.Sqrt(math.Ldexp(p.body.Grid.Unit, most) / p.body.Grid.Square)
+	reach := math.Sqrt(math.Ldexp(p.body.Grid.Unit, exact.WholeBits) / p.body.Grid.Square)
 	p.margin = float64(0x1p-14*reach) + math.Sqrt(2*p.slack)
 	p.motion = make([]motion, k)
 	for i := range k {

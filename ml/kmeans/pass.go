@@ -3,6 +3,7 @@ package kmeans
 import (
 	"context"
 
+	"github.com/tributarydb/tributary/exec/kernel/exact"
 	"github.com/tributarydb/tributary/exec/kernel/f64"
 	"github.com/tributarydb/tributary/ml/block"
 	"github.com/tributarydb/tributary/ml/family"
@@ -210,7 +211,7 @@ func (p *pass) add(b *block.Block, i, to, from int) {
 	_, _, oneHot := p.w.shape()
 	d := g.dense + oneHot
 	w := b.W[g.rows[i]]
-	share, n := w*grid.Unit, whole(w*grid.Weight)
+	share, n := w*grid.Unit, exact.Whole(w*grid.Weight)
 	plus := p.out.Sums[to*d : (to+1)*d]
 	p.out.Weights[to] += n
 	minus := p.minus
@@ -223,15 +224,15 @@ func (p *pass) add(b *block.Block, i, to, from int) {
 	if from < 0 && share == 1 && g.codes == 0 {
 		plus = plus[:len(grid.Col)]
 		for j, s := range grid.Col {
-			plus[j] += whole(x[j*f64.Lanes] * s)
+			plus[j] += exact.Whole(x[j*f64.Lanes] * s)
 		}
 		return
 	}
 	plus1, minus1 := plus[:len(grid.Col)], minus[:len(grid.Col)]
 	for j, s := range grid.Col {
-		v := whole(x[j*f64.Lanes] * s)
+		v := exact.Whole(x[j*f64.Lanes] * s)
 		if share != 1 {
-			v = whole(share * float64(v))
+			v = exact.Whole(share * float64(v))
 		}
 		plus1[j] += v
 		minus1[j] -= v
@@ -254,10 +255,10 @@ func (p *pass) first(b *block.Block, _ *state, _ bool) {
 	if p.even(b) {
 		n, squares := len(g.rows), int64(0)
 		f64.AddWhole(p.out.Sums, g.x[:n*g.dense], body.Grid.Col)
-		p.out.Weights[0] += int64(n) * whole(body.Grid.Weight)
+		p.out.Weights[0] += int64(n) * exact.Whole(body.Grid.Weight)
 		g.nearest(p.p.all) // the distance to the origin, which is the only point
 		for _, z := range g.best[:n] {
-			squares += whole(z * body.Grid.Square)
+			squares += exact.Whole(z * body.Grid.Square)
 		}
 		p.out.Inertia[0].add(squares)
 		for i := 0; i < n && body.Draw > 0; i++ {
@@ -271,7 +272,7 @@ func (p *pass) first(b *block.Block, _ *state, _ bool) {
 		for j, x := 0, g.row(i); j < g.dense; j++ {
 			z = f64.FMA(x[j*f64.Lanes], x[j*f64.Lanes], z)
 		}
-		p.out.Inertia[0].add(whole(float64(z*b.W[r]) * body.Grid.Square))
+		p.out.Inertia[0].add(exact.Whole(float64(z*b.W[r]) * body.Grid.Square))
 		if body.Draw > 0 {
 			p.out.Sample.offer(p.begin[i], g, i)
 		}

@@ -5,6 +5,7 @@ import (
 	"math/bits"
 	"slices"
 
+	"github.com/tributarydb/tributary/exec/kernel/exact"
 	"github.com/tributarydb/tributary/exec/kernel/f64"
 	"github.com/tributarydb/tributary/ml/block"
 )
@@ -66,7 +67,7 @@ func (p *pass) draw(_ *block.Block, st *state, _ bool) {
 func (p *pass) weights(b *block.Block, st *state, _ bool) {
 	p.reach(st)
 	for i, r := range p.g.rows {
-		p.out.Weights[p.g.at[i]] += whole(b.W[r] * p.p.body.Grid.Weight)
+		p.out.Weights[p.g.at[i]] += exact.Whole(b.W[r] * p.p.body.Grid.Weight)
 	}
 }
 
@@ -239,7 +240,7 @@ func (p *pass) batch(b *block.Block, _ *state, _ bool) {
 	g.nearest(p.p.all)
 	for i, r := range g.rows {
 		p.add(b, i, int(g.at[i]), -1)
-		p.out.Inertia[0].add(whole(float64(g.best[i]*b.W[r]) * p.p.body.Grid.Square))
+		p.out.Inertia[0].add(exact.Whole(float64(g.best[i]*b.W[r]) * p.p.body.Grid.Square))
 	}
 }
 
@@ -248,20 +249,20 @@ func (p *pass) exact(b *block.Block, _ *state, held bool) {
 	g, grid := p.g, &p.p.body.Grid
 	g.nearest(p.p.all)
 	if !held && p.even(b) {
-		squares, n := int64(0), whole(grid.Weight)
+		squares, n := int64(0), exact.Whole(grid.Weight)
 		for i, z := range g.best[:len(g.rows)] {
 			at := g.at[i]
-			squares += whole(z * grid.Square)
+			squares += exact.Whole(z * grid.Square)
 			p.out.Weights[at] += n
-			p.out.Dists[at].add(whole(math.Sqrt(z) * grid.Dist))
+			p.out.Dists[at].add(exact.Whole(math.Sqrt(z) * grid.Dist))
 		}
 		p.out.Inertia[0].add(squares)
 		return
 	}
 	for i, r := range g.rows {
 		w := b.W[r]
-		sq := whole(float64(g.best[i]*w) * grid.Square)
-		n := whole(w * grid.Weight)
+		sq := exact.Whole(float64(g.best[i]*w) * grid.Square)
+		n := exact.Whole(w * grid.Weight)
 		if held {
 			p.out.Inertia[1].add(sq)
 			p.out.Held += n
@@ -269,6 +270,6 @@ func (p *pass) exact(b *block.Block, _ *state, held bool) {
 		}
 		p.out.Inertia[0].add(sq)
 		p.out.Weights[g.at[i]] += n
-		p.out.Dists[g.at[i]].add(whole(float64(math.Sqrt(g.best[i])*w) * grid.Dist))
+		p.out.Dists[g.at[i]].add(exact.Whole(float64(math.Sqrt(g.best[i])*w) * grid.Dist))
 	}
 }

@@ -118,6 +118,14 @@ func (r *Scores) column(i int) arrow.Array {
 		return batch.FromSlice(arrow.PrimitiveTypes.Float64, r.Extra[i-1], nil)
 	case r.Vector != nil:
 		return arrays(r.Vector, r.Rows)
+	case r.Label != nil && r.scorer.m.Columns()[0].Type.OID == types.BoolOID:
+		set := make([]byte, batch.BitmapBytes(r.Rows))
+		for i, v := range r.Label {
+			if v != 0 {
+				batch.SetBit(set, i)
+			}
+		}
+		return batch.FromBits(set, nil, r.Rows)
 	case r.Label != nil:
 		return batch.FromSlice(arrow.PrimitiveTypes.Int32, r.Label, nil)
 	case len(r.Probs) == 2:

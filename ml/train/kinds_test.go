@@ -38,6 +38,10 @@ func TestFeaturesOfOneKind(t *testing.T) {
 			target = "k"
 		case "kmeans":
 			target, options = "", []any{"n_clusters", int64(3), "max_iterations", int64(3)}
+		case "gaussian_mixture":
+			target, options = "", []any{"max_iterations", int64(3)}
+		case "isolation_forest":
+			target, options = "", []any{"n_estimators", int64(3)}
 		case "pca", "svd":
 			target, options = "", []any{"n_components", int64(1)}
 		case "autoencoder":

@@ -28,6 +28,10 @@ func TestManualOptions(t *testing.T) {
 		{"networks", []string{"mlp", "autoencoder"}},
 		{"sequences", []string{"lstm", "lstm_autoencoder"}},
 		{"survival", []string{"time_to_event", "cox_regression"}},
+		{"naive-bayes", []string{"naive_bayes"}},
+		{"gaussian-mixture", []string{"gaussian_mixture"}},
+		{"isolation-forest", []string{"isolation_forest"}},
+		{"nearest-neighbors", []string{"nearest_neighbors"}},
 	} {
 		manual.Part(t, "docs/reference/"+page.name+".md", "options", optionTables(page.algorithms...))
 		left = slices.DeleteFunc(left, func(n string) bool { return slices.Contains(page.algorithms, n) })

@@ -359,7 +359,7 @@ func (r *runner) measure(ctx context.Context) (family.Predictor, []family.Metric
 		return nil, nil, err
 	}
 	metrics := r.driver.State().Metrics
-	if measuredTarget(r.job.Plan) != family.NoTarget { // else the driver measures
+	if measuredTarget(r.job.Plan) != family.NoTarget && (r.Held > 0 || !r.job.Plan.Recalls) { // else the driver measures
 		ms, err := r.evaluate(ctx, p)
 		if err != nil {
 			return nil, nil, err

@@ -70,7 +70,12 @@ func TestTwiceIsWeightTwo(t *testing.T) {
 	}
 	list = append(list,
 		training{"cox_regression", "a b died", "days", 1e-9, []any{"event", "died", "ties", "breslow"}},
-		training{"cox_regression", "a b k died", "days", 1e-9, []any{"event", "died", "ties", "breslow", "strata", "k"}})
+		training{"cox_regression", "a b k died", "days", 1e-9, []any{"event", "died", "ties", "breslow", "strata", "k"}},
+		training{"naive_bayes", "a b k", "c", 1e-9, nil},
+		training{"gaussian_mixture", "a b", "", 1e-6, []any{"n_components", int64(3), "standardize", false, "max_iterations", int64(10)}},
+		training{"isolation_forest", "a b k", "", 0, []any{"n_estimators", int64(10)}},
+		training{"nearest_neighbors", "a b k", "c", 0, []any{"standardize", false}},
+		training{"nearest_neighbors", "a b k", "y", 0, []any{"standardize", false, "weights", "distance"}})
 	for _, f := range families.All {
 		if !slices.ContainsFunc(list, func(c training) bool { return c.family == f.Info().Name }) {
 			t.Errorf("say how %s is trained here", f.Info().Name)

@@ -37,22 +37,25 @@ func (m *model) option(names ...string) string {
 // evaluateUnlabelled binds ml.evaluate('model', (query)) of a model whose predictions
 // are not compared with a label row by row:
 //
-//	clustering      the distances of rows to their centroids
+//	clustering      the distances of rows to their centroids, where there are some
 //	time to event   Harrell's index of durations, events and risks
 //	ranking         NDCG and the average precision of each query, and their means
 //	others          the mean of each number that is predicted for a row, such as an
-//	                autoencoder's reconstruction error
+//	                autoencoder's reconstruction error or a mixture's log density
 func evaluateUnlabelled(sc *scope.Scope, m *model, name ast.Node, query *ast.SubLink, n *ast.RangeFunction, pos typing.Position) (scope.FromItem, error) {
 	var cols []string
 	column := func(c string) string { return "q." + lex.QuoteIdent(c) }
-	switch m.v.Task {
-	case catalog.TaskClustering:
+	measured := func(name string) bool {
+		return slices.ContainsFunc(m.v.Outputs, func(o catalog.ModelFeature) bool { return o.Name == name })
+	}
+	switch {
+	case m.v.Task == catalog.TaskClustering && measured("distance"):
 		cols = []string{"sum(q.distance * q.distance) AS inertia", "avg(q.distance * q.distance) AS mean_squared_distance"}
-	case catalog.TaskTimeToEvent:
+	case m.v.Task == catalog.TaskTimeToEvent:
 		if beside := m.beside("event"); beside != "" {
 			cols = []string{"concordance_index(" + column(m.v.Target[0]) + "::float8, " + column(beside) + "::int <> 0, " + column(m.v.Outputs[0].Name) + ") AS concordance"}
 		}
-	case catalog.TaskRanking:
+	case m.v.Task == catalog.TaskRanking:
 		label, score := column(m.v.Target[0])+"::float8", column(m.v.Outputs[0].Name)
 		places := "10"
 		if n, err := strconv.Atoi(strings.Trim(m.option("eval_at", "ndcg_eval_at"), "'")); err == nil {

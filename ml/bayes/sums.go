@@ -1,0 +1,311 @@
+package bayes
+
+import (
+	"context"
+	"math"
+	"math/big"
+	"math/bits"
+
+	"github.com/tributarydb/tributary/exec/kernel/exact"
+	"github.com/tributarydb/tributary/exec/kernel/f64"
+	"github.com/tributarydb/tributary/ml/block"
+	"github.com/tributarydb/tributary/ml/canon"
+	"github.com/tributarydb/tributary/ml/family"
+	"github.com/tributarydb/tributary/sql/pgerr"
+)
+
+// The steps.
+const (
+	opBounds uint8 = iota + 1 // least and greatest values
+	opSums                    // the sums of each class
+	numOps
+)
+
+// grid converts numbers to integers, so small that sums over all rows fit 64 bits.
+type grid struct {
+	Shift  []float64 // by dense column: subtracted from values
+	Scale  []float64 // then multiplied by, powers of two
+	Unit   float64   // weights times this are at most 1: a value counts in a sum with its weight times this
+	Weight float64   // weights times this become integers
+}
+
+// body is the body of opSums.
+type body struct{ Grid grid }
+
+// Encode implements family.Message.
+func (b *body) Encode(e *canon.E) { canon.Put(e, b) }
+
+// partial is the partial of all steps.
+type partial struct {
+	Low, High []float64 // opBounds: by dense column, infinite for none
+	MaxWeight float64
+
+	Weights []int64      // opSums: by class
+	Missing []int64      // by class and dense column: the weight of rows without a number; empty for none
+	Sums    []int64      // by class and dense column: Σ w·x, of bernoulli the weight of rows where x > 0
+	Squares []exact.Wide // likewise: Σ w·x², of mixed only
+	Slots   []int64      // by class and slot: weight
+}
+
+// Encode implements family.Message.
+func (p *partial) Encode(e *canon.E) { canon.Put(e, p) }
+
+// DecodeStep implements family.Family.
+func (bayes) DecodeStep(op uint8, d *canon.D) family.Message {
+	if op != opSums {
+		d.Fail()
+	}
+	return canon.Get[body](d)
+}
+
+// DecodePartial implements family.Family.
+func (bayes) DecodePartial(op uint8, d *canon.D) family.Message {
+	p := canon.Get[partial](d)
+	if op == 0 || op >= numOps || len(p.Low) != len(p.High) {
+		d.Fail()
+	}
+	return p
+}
+
+// Merge implements family.Family.
+func (bayes) Merge(_ uint8, left, right family.Message) (family.Message, error) {
+	l, r := left.(*partial), right.(*partial)
+	if len(l.Missing) == 0 {
+		l.Missing, r.Missing = r.Missing, nil
+	}
+	for _, n := range [][2]int{{len(l.Low), len(r.Low)}, {len(l.Weights), len(r.Weights)}, {len(l.Sums), len(r.Sums)}, {len(l.Squares), len(r.Squares)}, {len(l.Slots), len(r.Slots)}} {
+		if n[0] != n[1] {
+			return nil, pgerr.New(pgerr.DataCorrupted, "partials of different kinds cannot be merged")
+		}
+	}
+	for j, v := range r.Low {
+		l.Low[j], l.High[j] = min(l.Low[j], v), max(l.High[j], r.High[j])
+	}
+	l.MaxWeight = max(l.MaxWeight, r.MaxWeight)
+	plus(l.Weights, r.Weights)
+	plus(l.Missing, r.Missing)
+	plus(l.Sums, r.Sums)
+	plus(l.Slots, r.Slots)
+	for i, v := range r.Squares {
+		l.Squares[i].Plus(v)
+	}
+	return l, nil
+}
+
+func plus(to, v []int64) {
+	for i, x := range v[:min(len(v), len(to))] {
+		to[i] += x
+	}
+}
+
+// newGrid makes the grid of n rows within bounds.
+func newGrid(k kind, n int64, p *partial) (g grid, ok bool) {
+	room := min(61-bits.Len64(uint64(n)), exact.WholeBits)
+	w := exact.Exponent(p.MaxWeight)
+	g.Unit, g.Weight = exact.Power(-w), exact.Power(room-w)
+	for j, lo := range p.Low {
+		hi, shift := p.High[j], 0.0
+		if lo > hi { // no row has a number
+			lo, hi = 0, 0
+		}
+		if !(math.Abs(lo) < 1e140 && math.Abs(hi) < 1e140) {
+			return g, false
+		}
+		if k == mixed {
+			shift = lo + float64(0.5*(hi-lo))
+		}
+		g.Shift = append(g.Shift, shift)
+		g.Scale = append(g.Scale, exact.Power(room-exact.Exponent(math.Max(math.Max(math.Abs(hi-shift), math.Abs(lo-shift)), 1e-290))))
+	}
+	return g, p.MaxWeight > 0 && p.MaxWeight < 1e140
+}
+
+// moments returns the mean and the variance of integers with the sums s1 and s2 of themselves and of their
+// squares, where the weight of one is in units of g.
+func (g *grid) moments(j int, s1 int64, s2 exact.Wide, weight int64) (mean, variance float64) {
+	const digits = 320
+	num := func(v float64) *big.Float { return new(big.Float).SetPrec(digits).SetFloat64(v) }
+	n := num(float64(weight))
+	n.Quo(n.Mul(n, num(g.Unit)), num(g.Weight))
+	m := new(big.Float).SetPrec(digits).SetInt64(s1)
+	m.Quo(m, n)
+	q := new(big.Int).Lsh(big.NewInt(s2.Hi), 64)
+	v := new(big.Float).SetPrec(digits).SetInt(q.Add(q, new(big.Int).SetUint64(s2.Lo)))
+	v.Sub(v.Quo(v, n), new(big.Float).SetPrec(digits).Mul(m, m))
+	scale := num(g.Scale[j])
+	m.Add(m.Quo(m, scale), num(g.Shift[j]))
+	v.Quo(v.Quo(v, scale), scale)
+	mean, _ = m.Float64()
+	variance, _ = v.Float64()
+	return mean, math.Max(variance, 0)
+}
+
+// worker implements family.Worker; it has no state.
+type worker struct {
+	kind kind
+	set  *family.Setup
+}
+
+// NewWorker implements family.Family.
+func (bayes) NewWorker(s *family.Setup, _ *family.Node) (family.Worker, error) {
+	k, err := kindOf(s)
+	return &worker{kind: k, set: s}, err
+}
+
+// Close implements family.Worker.
+func (w *worker) Close() {}
+
+// PassBytes implements family.Worker.
+func (w *worker) PassBytes(s *family.Step) (pass, partial int64) {
+	f, k := w.set.Fitted, int64(w.set.Classes())
+	if s.Op == opBounds {
+		return 0, 16 * int64(f.Dense)
+	}
+	return 0, sumsBytes(k, int64(f.Dense), int64(f.OneHot))
+}
+
+// sumsBytes is the size of opSums' partial.
+func sumsBytes(classes, dense, slots int64) int64 { return 8 * classes * (1 + 4*dense + slots) }
+
+// NewPass implements family.Worker.
+func (w *worker) NewPass(s *family.Step) (family.Pass, error) {
+	p := &pass{worker: w, op: s.Op}
+	if s.Op == opSums {
+		b, ok := s.Body.(*body)
+		if !ok || len(b.Grid.Shift) != w.set.Fitted.Dense || len(b.Grid.Scale) != w.set.Fitted.Dense {
+			return nil, pgerr.Internal("a step of naive Bayes has no body that fits")
+		}
+		p.grid = &b.Grid
+	}
+	p.reset()
+	return p, nil
+}
+
+// pass implements family.Pass.
+type pass struct {
+	*worker
+	op   uint8
+	grid *grid
+	out  *partial
+}
+
+func (p *pass) reset() {
+	f, k := p.set.Fitted, p.set.Classes()
+	p.out = &partial{}
+	if p.op == opBounds {
+		p.out.Low, p.out.High = make([]float64, f.Dense), make([]float64, f.Dense)
+		for j := range p.out.Low {
+			p.out.Low[j], p.out.High[j] = math.Inf(1), math.Inf(-1)
+		}
+		return
+	}
+	p.out.Weights, p.out.Sums, p.out.Slots = make([]int64, k), make([]int64, k*f.Dense), make([]int64, k*f.OneHot)
+	if p.kind == mixed {
+		p.out.Squares = make([]exact.Wide, k*f.Dense)
+	}
+}
+
+// Partial implements family.Pass.
+func (p *pass) Partial() family.Message {
+	o := p.out
+	p.reset()
+	return o
+}
+
+// Add implements family.Pass.
+func (p *pass) Add(ctx context.Context, r family.Rows, b *block.Block) error {
+	classes := p.set.Classes()
+	for i := r.From; i < min(r.To, b.Rows); i += f64.Lanes {
+		if i&0x3fff == 0 && ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		n := min(f64.Lanes, b.Rows-i)
+		if p.op == opBounds {
+			p.bounds(b, i, n)
+			continue
+		}
+		var class [f64.Lanes]int
+		var share [f64.Lanes]float64
+		var weight [f64.Lanes]int64
+		for l := range n {
+			w := b.W[i+l]
+			if !(w > 0) {
+				continue
+			}
+			class[l], share[l], weight[l] = int(b.Y[i+l]), w*p.grid.Unit, exact.Whole(w*p.grid.Weight)
+			if class[l] < 0 || class[l] >= classes {
+				return pgerr.Internal("a row is of no class")
+			}
+			p.out.Weights[class[l]] += weight[l]
+		}
+		switch {
+		case b.Dense == 0:
+		case b.X32 != nil:
+			numbers(p, b.X32[i*b.Dense:(i+f64.Lanes)*b.Dense], &class, &share, &weight)
+		default:
+			numbers(p, b.X64[i*b.Dense:(i+f64.Lanes)*b.Dense], &class, &share, &weight)
+		}
+		slots := p.set.Fitted.OneHot
+		for at, s := range b.Code[i*b.Codes : (i+f64.Lanes)*b.Codes] {
+			if l := at % f64.Lanes; s >= 0 && weight[l] != 0 {
+				p.out.Slots[class[l]*slots+int(s)] += weight[l]
+			}
+		}
+	}
+	return nil
+}
+
+// numbers adds the numbers of a tile; rows that do not count have a weight of 0.
+func numbers[T f64.Elem](p *pass, x []T, class *[f64.Lanes]int, share *[f64.Lanes]float64, weight *[f64.Lanes]int64) {
+	g, o := p.grid, p.out
+	d := len(g.Shift)
+	for j, shift := range g.Shift {
+		scale := g.Scale[j]
+		for l, v := range x[j*f64.Lanes:][:f64.Lanes] {
+			x, at := float64(v), class[l]*d+j
+			switch {
+			case weight[l] == 0:
+			case x != x:
+				if o.Missing == nil {
+					o.Missing = make([]int64, len(o.Sums))
+				}
+				o.Missing[at] += weight[l]
+			case p.kind == bernoulli:
+				if x > 0 {
+					o.Sums[at] += weight[l]
+				}
+			default:
+				q := exact.Whole(float64(x-shift) * scale)
+				by := q
+				if share[l] != 1 {
+					by = exact.Whole(share[l] * float64(q))
+				}
+				o.Sums[at] += by
+				if p.kind == mixed {
+					o.Squares[at].AddProduct(by, q)
+				}
+			}
+		}
+	}
+}
+
+// bounds takes the rows of a tile that have a weight.
+func (p *pass) bounds(b *block.Block, i, n int) {
+	o := p.out
+	for l := range n {
+		w := b.W[i+l]
+		if !(w > 0) {
+			continue
+		}
+		o.MaxWeight = max(o.MaxWeight, w)
+		for j := range b.Dense {
+			v := b.Value(i+l, j) + 0
+			if v < o.Low[j] {
+				o.Low[j] = v
+			}
+			if v > o.High[j] {
+				o.High[j] = v
+			}
+		}
+	}
+}
