@@ -55,15 +55,15 @@ func ofData(sc *scope.Scope, name string, args []ast.Node, n *ast.RangeFunction)
 		}
 		return query.Over(sc, describeDataText(cols[0]), sels, name, n)
 	}
-	put, err := driftColumns(cols[0], cols[1])
-	if err != nil {
-		return scope.FromItem{}, pgerr.From(err).At(b.SpotFunc(name).At())
-	}
 	settings, err := driftSettings(sc, more)
 	if err != nil {
 		return scope.FromItem{}, err
 	}
-	return query.Over(sc, strings.NewReplacer(append(put, settings...)...).Replace(driftQuery), sels, name, n)
+	text, err := driftText(cols[0], cols[1], settings)
+	if err != nil {
+		return scope.FromItem{}, pgerr.From(err).At(b.SpotFunc(name).At())
+	}
+	return query.Over(sc, text, sels, name, n)
 }
 
 // asNumber returns a column as a float8, where the numbers of its type are a distance apart; "" where they are not.
@@ -92,16 +92,18 @@ func describeDataText(cols []plan.Column) string {
 	lists := make([][]string, len(heads))
 	for i, c := range cols {
 		col := fmt.Sprintf("c%d", i)
-		text := col + "::text"
+		ordered := col
+		if c.Type.Class() != types.ClassText && !c.Type.IsNumber() && !c.Type.IsStamp() { // few aggregates know its order
+			ordered += "::text"
+		}
 		row := []string{lex.QuoteLiteral(c.Name), fmt.Sprintf("format_type(%d, %d)", c.Type.OID, c.Type.Mod), "count(" + col + ")", "count(*) - count(" + col + ")", "NULL::int8",
-			"approx_count_distinct(" + text + ")", "min(" + text + ")", "max(" + text + ")", "NULL::float8", "NULL::float8", "NULL::text", "NULL::float8", "NULL::text"}
+			"approx_count_distinct(" + ordered + ")", "min(" + ordered + ")::text", "max(" + ordered + ")::text", "NULL::float8", "NULL::float8", "NULL::text", "NULL::float8", "NULL::text"}
 		if number := asNumber(col, c.Type); number != "" {
-			row[6], row[7] = "min("+col+")::text", "max("+col+")::text"
 			row[4], row[8], row[9] = "count(*) FILTER (WHERE "+number+" = 0)", "avg("+number+")", "stddev_samp("+number+")"
 			row[10] = "(percentile_cont(ARRAY[0, 0.25, 0.5, 0.75, 1]) WITHIN GROUP (ORDER BY " + number + "))::text"
 		} else {
-			row[11] = "avg(length(" + text + "))::float8"
-			row[12] = "mode() WITHIN GROUP (ORDER BY " + text + ")"
+			row[11] = "avg(length(" + col + "::text))::float8"
+			row[12] = "mode() WITHIN GROUP (ORDER BY " + col + "::text)"
 		}
 		for k := range heads {
 			lists[k] = append(lists[k], row[k])
@@ -120,64 +122,79 @@ func describeDataText(cols []plan.Column) string {
 		strings.Join(shown, ", "), strings.Join(arrays, ", "), placeNames(len(cols)), len(cols))
 }
 
-// driftQuery compares two data sets column by column. All values of all columns are rows of d: the column's number,
-// the value as a number or as a text, and of which of the two it is; g counts each value once. A column of numbers is
-// cut at quantiles of the base: a value lies above as many of them as have no more than the base's rows below it.
-// Each part, category, and NULL, is a row of t with the counts of both. So all results are functions of counts, and their sums are exact.
-const driftQuery = `WITH names(i, feature, kind) AS (VALUES $names),
-d AS (SELECT f.i, f.v, f.c, 1 AS a, 0 AS b FROM (SELECT 1) AS q($qcols), LATERAL (VALUES $q) AS f(i, v, c)
-	UNION ALL SELECT f.i, f.v, f.c, 0, 1 FROM (SELECT 1) AS r($rcols), LATERAL (VALUES $r) AS f(i, v, c)),
-g AS (SELECT i, v, c, sum(a)::float8 AS a, sum(b)::float8 AS b FROM d GROUP BY i, v, c),
-w AS (SELECT i, a, b, sum(a) OVER o AS ca, sum(b) OVER o AS cb, sum(a) OVER p AS na, sum(b) OVER p AS nb FROM g WHERE v IS NOT NULL
-	WINDOW p AS (PARTITION BY i), o AS (PARTITION BY i ORDER BY v)),
-ks AS (SELECT i, max(abs(ca / nullif(na, 0) - cb / nullif(nb, 0))) AS ks FROM w GROUP BY i),
-e AS (SELECT i, NULL::text AS c, true AS there, sum(a) AS a, sum(b) AS b FROM w GROUP BY i, least($bins - 1, floor($bins * (ca - a) / nullif(na, 0)))
-	UNION ALL SELECT i, c, c IS NOT NULL, a, b FROM g WHERE v IS NULL),
-t AS (SELECT i, c, there, a, b, nullif(sum(a) OVER p, 0) AS na, nullif(sum(b) OVER p, 0) AS nb FROM e WINDOW p AS (PARTITION BY i)),
-m AS (SELECT i, coalesce(max(na), 0)::int8 AS base_rows, coalesce(max(nb), 0)::int8 AS study_rows, (sum(a) FILTER (WHERE NOT there))::int8 AS base_nulls, (sum(b) FILTER (WHERE NOT there))::int8 AS study_nulls,
-	sum((greatest(b / nb, 1e-4) - greatest(a / na, 1e-4)) * ln(greatest(b / nb, 1e-4) / greatest(a / na, 1e-4))) AS psi,
+// driftQuery compares two data sets column by column. Its relations before the caller's queries have names that nothing else has. All
+// results are functions of counts, so sums are exact. A column of numbers is cut at the quantiles of the base: over the rows of
+// both in order, edges has where the share of the base's rows that are no greater passes one of $bins steps; several steps
+// that one value passes are one cut. Each part, each category, and NULL is a row of t with the counts of both.
+const driftQuery = `WITH "~q" AS MATERIALIZED (SELECT * FROM (SELECT 1) AS q($qcols)), "~r" AS MATERIALIZED (SELECT * FROM (SELECT 1) AS r($rcols)),
+nq AS (SELECT count(*)::float8 AS n, $counts FROM "~q"), nr AS (SELECT count(*)::float8 AS n, $counts FROM "~r"),
+edges AS ($edges SELECT -1 AS i, 0::float8 AS j, 0::float8 AS a, 0::float8 AS b, 0::float8 AS ks WHERE false),
+cats AS ($cats SELECT -1 AS i, NULL::text AS c, 0::float8 AS a, 0::float8 AS b WHERE false),
+names AS (SELECT v.*, nq.n AS na, nr.n AS nb FROM nq, nr, LATERAL (VALUES $names) AS v(i, feature, kind, a, b)),
+cuts AS (SELECT i, a, b FROM (SELECT i, j, a, b, coalesce(lag(j) OVER (PARTITION BY i ORDER BY j), 0) AS before FROM edges) AS e WHERE j >= 1 AND before + 1 < $bins),
+parts AS (SELECT i, a - coalesce(lag(a) OVER o, 0) AS a, b - coalesce(lag(b) OVER o, 0) AS b
+	FROM (SELECT i, a, b, 0 AS last FROM cuts UNION ALL SELECT i, a, b, 1 FROM names WHERE kind = 'numeric') AS x WINDOW o AS (PARTITION BY i ORDER BY last, a)),
+t AS (SELECT e.*, nullif(n.na, 0) AS na, nullif(n.nb, 0) AS nb FROM (SELECT i, NULL::text AS c, a, b FROM parts UNION ALL SELECT i, c, a, b FROM cats
+	UNION ALL SELECT i, NULL, na - a, nb - b FROM names) AS e JOIN names AS n USING (i) WHERE e.a + e.b > 0),
+m AS (SELECT i, sum((greatest(b / nb, 1e-4) - greatest(a / na, 1e-4)) * ln(greatest(b / nb, 1e-4) / greatest(a / na, 1e-4))) AS psi,
 	sqrt(greatest(0, sum(CASE WHEN a > 0 THEN a / na * ln(2 * (a / na) / (a / na + b / nb)) ELSE 0 END + CASE WHEN b > 0 THEN b / nb * ln(2 * (b / nb) / (a / na + b / nb)) ELSE 0 END) / 2)) AS js,
-	sum((a * nb - b * na) ^ 2 / ((a + b) * na * nb)) AS chi, (count(*) FILTER (WHERE na IS NOT NULL AND nb IS NOT NULL) - 1)::int8 AS df,
+	sum((a * nb - b * na) ^ 2 / ((a + b) * na * nb)) AS chi, greatest(count(na + nb) - 1, 0) AS df,
 	(array_agg(c ORDER BY a DESC, c) FILTER (WHERE c IS NOT NULL AND b = 0))[1:20] AS missing, (array_agg(c ORDER BY b DESC, c) FILTER (WHERE c IS NOT NULL AND a = 0))[1:20] AS added
 	FROM t GROUP BY i),
+k AS (SELECT i, max(ks) AS ks FROM edges GROUP BY i),
 x AS (SELECT i, array_remove(ARRAY[CASE WHEN psi > $psi THEN 'psi' END, CASE WHEN js > $jensen_shannon THEN 'jensen_shannon' END,
-	CASE WHEN ks > $kolmogorov_smirnov THEN 'kolmogorov_smirnov' END], NULL) AS exceeded FROM m LEFT JOIN ks USING (i))
-SELECT feature, kind, base_rows, study_rows, coalesce(base_nulls, 0) AS base_nulls, coalesce(study_nulls, 0) AS study_nulls, psi, js AS jensen_shannon,
-	ks AS kolmogorov_smirnov, chi AS chi_square, greatest(df, 0) AS degrees_of_freedom, coalesce(missing, '{}') AS missing_categories, coalesce(added, '{}') AS new_categories,
+	CASE WHEN ks > $kolmogorov_smirnov THEN 'kolmogorov_smirnov' END], NULL) AS exceeded FROM names LEFT JOIN m USING (i) LEFT JOIN k USING (i))
+SELECT feature, kind, na::int8 AS base_rows, nb::int8 AS study_rows, (na - a)::int8 AS base_nulls, (nb - b)::int8 AS study_nulls, psi, js AS jensen_shannon,
+	ks AS kolmogorov_smirnov, chi AS chi_square, coalesce(df, 0) AS degrees_of_freedom, coalesce(missing, '{}') AS missing_categories, coalesce(added, '{}') AS new_categories,
 	exceeded, cardinality(exceeded) > 0 AS drifted
-FROM names LEFT JOIN m USING (i) LEFT JOIN ks USING (i) LEFT JOIN x USING (i) ORDER BY i`
+FROM names LEFT JOIN m USING (i) LEFT JOIN k USING (i) JOIN x USING (i) ORDER BY i`
 
-// driftColumns is what stands in driftQuery for columns with the same names.
-func driftColumns(base, study []plan.Column) ([]string, error) {
+// driftEdges and driftCategories are those of column $i, of the value $v.
+const (
+	driftEdges = `SELECT $i AS i, coalesce(floor($bins * w.ca / nullif(nq.n$i, 0)), 0) AS j, min(w.ca) AS a, min(w.cb) AS b, max(abs(w.ca / nullif(nq.n$i, 0) - w.cb / nullif(nr.n$i, 0))) AS ks
+	FROM (SELECT sum(u.a) OVER (ORDER BY u.v) AS ca, sum(u.b) OVER (ORDER BY u.v) AS cb
+		FROM (SELECT $v AS v, 1::float8 AS a, 0::float8 AS b FROM "~q" WHERE c$i IS NOT NULL UNION ALL SELECT $w, 0, 1 FROM "~r" WHERE c$i IS NOT NULL) AS u) AS w, nq, nr GROUP BY 2 UNION ALL `
+	driftCategories = `SELECT $i AS i, u.c, sum(u.a) AS a, sum(u.b) AS b FROM (SELECT c$i::text AS c, 1::float8 AS a, 0::float8 AS b FROM "~q" WHERE c$i IS NOT NULL
+		UNION ALL SELECT c$i::text, 0, 1 FROM "~r" WHERE c$i IS NOT NULL) AS u GROUP BY u.c UNION ALL `
+)
+
+// driftText is driftQuery over columns with the same names.
+func driftText(base, study []plan.Column, settings []string) (string, error) {
 	at := map[string]int{}
-	for i, c := range study {
-		at[c.Name] = i
+	for k, c := range study {
+		at[c.Name] = k
 	}
 	if len(at) < len(study) || len(base) != len(study) {
-		return nil, pgerr.New(pgerr.InvalidColumnReference, "the two queries need the same columns, each once")
+		return "", pgerr.New(pgerr.InvalidColumnReference, "the two queries need the same columns, each once")
 	}
-	var names, left, right []string
+	places := make([]string, len(study))
+	var names, counts, edges, cats strings.Builder
 	for i, c := range base {
 		k, ok := at[c.Name]
 		if !ok {
-			return nil, pgerr.New(pgerr.UndefinedColumn, "the second query has no column %q", c.Name)
+			return "", pgerr.New(pgerr.UndefinedColumn, "the second query has no column %q", c.Name)
 		}
 		delete(at, c.Name)
-		one, other, kind := asNumber(fmt.Sprintf("c%d", i), c.Type), asNumber(fmt.Sprintf("c%d", k), study[k].Type), "numeric"
-		if (one == "") != (other == "") {
-			return nil, pgerr.New(pgerr.DatatypeMismatch, "column %q is of %s in one query and of %s in the other", c.Name, types.TypeName(c.Type.OID), types.TypeName(study[k].Type.OID))
+		col, more, kind := fmt.Sprintf("c%d", i), "", "numeric"
+		if places[k] = col; i > 0 {
+			more = ", "
 		}
-		if one == "" {
+		one, other := asNumber(col, c.Type), asNumber(col, study[k].Type)
+		put := strings.NewReplacer(append(settings, "$i", strconv.Itoa(i), "$v", one, "$w", other)...)
+		switch {
+		case (one == "") != (other == ""):
+			return "", pgerr.New(pgerr.DatatypeMismatch, "column %q is of %s in one query and of %s in the other", c.Name, types.TypeName(c.Type.OID), types.TypeName(study[k].Type.OID))
+		case one == "":
 			kind = "categorical"
-			one, other = fmt.Sprintf("NULL::float8, c%d::text", i), fmt.Sprintf("NULL::float8, c%d::text", k)
-		} else {
-			one, other = one+", NULL::text", other+", NULL::text"
+			cats.WriteString(put.Replace(driftCategories))
+		default:
+			edges.WriteString(put.Replace(driftEdges))
 		}
-		names = append(names, fmt.Sprintf("(%d, %s, '%s')", i, lex.QuoteLiteral(c.Name), kind))
-		left, right = append(left, fmt.Sprintf("(%d, %s)", i, one)), append(right, fmt.Sprintf("(%d, %s)", i, other))
+		fmt.Fprintf(&names, "%s(%d, %s, '%s', nq.n%[2]d, nr.n%[2]d)", more, i, lex.QuoteLiteral(c.Name), kind)
+		fmt.Fprintf(&counts, "%scount(%s)::float8 AS n%d", more, col, i)
 	}
-	cols := placeNames(len(base))
-	return []string{"$names", strings.Join(names, ", "), "$qcols", cols, "$rcols", cols, "$q", strings.Join(left, ", "), "$r", strings.Join(right, ", ")}, nil
+	return strings.NewReplacer(append(settings, "$names", names.String(), "$qcols", placeNames(len(base)), "$rcols", strings.Join(places, ", "), "$counts", counts.String(),
+		"$edges", edges.String(), "$cats", cats.String())...).Replace(driftQuery), nil
 }
 
 // driftSettings is what stands in driftQuery for its settings.
