@@ -33,6 +33,7 @@ type Config struct {
 	Models    training.Models
 	Virtual   query.Virtuals
 	Sources   query.Sources
+	Build     string // the version of the program
 	Password  func(plain string) (string, error)
 	Log       *slog.Logger
 	Audit     *slog.Logger // takes the audit log; nil: Log
@@ -119,7 +120,7 @@ func New(cfg Config) *Engine {
 	e.Registry = session.New(session.Config{Catalog: cfg.Meta, Queries: e.queries, Commands: e, Files: cfg.Files, Models: cfg.Models, Pool: cfg.Pool, Resources: cfg.Resources, Locks: cfg.Locks,
 		Elsewhere: cfg.Elsewhere, Forget: cfg.Forget, Observe: cfg.Observe, Temp: cfg.Temp, Data: cfg.Data, Reload: cfg.Reload, Shared: e.shared, Log: cfg.Log, Audit: cfg.Audit.WithGroup("audit")})
 	e.trainings = training.New(training.Config{Self: cfg.Node.ID, Catalog: cfg.Meta, Queries: e.queries, Models: cfg.Models, Trainer: cfg.Trainer,
-		Blobs: cfg.Blobs, Members: cfg.Members, Shared: e.shared, NewOID: e.oids.New, Log: cfg.Log})
+		Blobs: cfg.Blobs, Members: cfg.Members, Shared: e.shared, NewOID: e.oids.New, Build: cfg.Build, Log: cfg.Log})
 	return e
 }
 

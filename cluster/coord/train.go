@@ -3,11 +3,13 @@ package coord
 import (
 	"context"
 	"strings"
+	"time"
 
 	"github.com/multigres/multigres/go/common/parser/ast"
 
 	"github.com/tributarydb/tributary/cluster/session"
 	"github.com/tributarydb/tributary/cluster/training"
+	"github.com/tributarydb/tributary/cluster/txn"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/parse"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -51,6 +53,7 @@ func (c *dispatcher) trainModel(ctx context.Context, t training.Statement, param
 		if err != nil {
 			return nil, err
 		}
+		r.Durable = x.Caller.Encode(c.s.Settings())
 		if c.s.Shared() || len(x.Txn.Changes()) > 0 {
 			r.Put = func(m catalog.Change) error {
 				// The open transaction, which is older than the files, protects them from being
@@ -59,8 +62,6 @@ func (c *dispatcher) trainModel(ctx context.Context, t training.Statement, param
 				_, err := x.Txn.Add(m)
 				return err
 			}
-		} else {
-			r.Durable = x.Caller.Encode(c.s.Settings())
 		}
 		sc, v, err := c.trainings.Train(ctx, r)
 		if err != nil {
@@ -107,6 +108,43 @@ func (c *dispatcher) explainTrain(ctx context.Context, st *parse.Statement, n *p
 		}
 		return session.Table(cols, rows, "EXPLAIN")
 	}}, nil
+}
+
+// verifyModel handles VERIFY MODEL.
+func verifyModel(c *dispatcher, st *parse.Statement, n *parse.VerifyModel) *session.Command {
+	cols := training.VerifyColumns()
+	return &session.Command{Columns: cols, Run: func(ctx context.Context, x *session.Execution) (*session.Result, error) {
+		view, err := x.View()
+		if err != nil {
+			return nil, err
+		}
+		m, err := c.findModel(view, n.Name)
+		if err == nil {
+			err = mayUse(x, view, m)
+		}
+		if err != nil {
+			return nil, err
+		}
+		v, err := m.Want(int(n.Version))
+		if err != nil {
+			return nil, err
+		}
+		x.Enter(view)
+		past, known := c.cfg.Meta.(Historian)
+		q := &training.Verifying{Model: m, Version: v, Text: st.Text, State: view, Caller: x.Caller, Notice: c.s.Notice,
+			Was: func(ctx context.Context, version uint64) (*catalog.State, error) {
+				if !known {
+					return nil, pgerr.Unsupported("reading the past is not supported here")
+				}
+				return past.Seen(ctx, version, x.Txn.Hold)
+			},
+			Past: func(at time.Time) (*catalog.State, error) { return txn.Past(ctx, c.cfg.Meta, at, x.Txn.Hold) }}
+		found, err := c.trainings.Verify(ctx, q)
+		if err != nil {
+			return nil, err
+		}
+		return session.Table(cols, [][]types.Datum{found.Row(q)}, n.Tag())
+	}}
 }
 
 func (c *dispatcher) cancelTraining(n *parse.CancelTraining) (*session.Command, error) {

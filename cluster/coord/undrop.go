@@ -20,6 +20,8 @@ import (
 type Historian interface {
 	// Was is txn.Historian's Past with the privileges of then, for a time or, if it is not 0, for a version.
 	Was(ctx context.Context, at time.Time, version uint64, hold func(version uint64)) (*catalog.State, error)
+	// Seen is txn.Historian's Past for the state of a version.
+	Seen(ctx context.Context, version uint64, hold func(version uint64)) (*catalog.State, error)
 }
 
 // undrop handles UNDROP TABLE: the table of the past is adopted as one of a backup, with its files where they are.

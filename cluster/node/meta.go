@@ -32,6 +32,16 @@ func (m raftMeta) Past(ctx context.Context, at time.Time, hold func(version uint
 	return m.past.Seen(ctx, m.Current(), at)
 }
 
+// Seen implements coord.Historian.
+func (m raftMeta) Seen(ctx context.Context, version uint64, hold func(version uint64)) (*catalog.State, error) {
+	s, err := m.past.SeenVersion(ctx, m.Current(), version)
+	if err != nil {
+		return nil, err
+	}
+	hold(s.Version())
+	return m.past.SeenVersion(ctx, m.Current(), version)
+}
+
 // Was implements coord.Historian.
 func (m raftMeta) Was(ctx context.Context, at time.Time, version uint64, hold func(version uint64)) (*catalog.State, error) {
 	s, err := m.past.Was(ctx, m.Current(), at, version)

@@ -42,7 +42,7 @@ func KindOf(tag string) Kind {
 		return Copy
 	case "BEGIN", "START", "COMMIT", "END", "ROLLBACK", "ABORT", "SAVEPOINT", "RELEASE", "PREPARE":
 		return Transaction
-	case "TRAIN", "RETRAIN", "RESUME":
+	case "TRAIN", "RETRAIN", "RESUME", "VERIFY":
 		return Train
 	}
 	return Other

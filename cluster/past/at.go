@@ -25,6 +25,18 @@ func (h *History) Seen(ctx context.Context, now *catalog.State, at time.Time) (*
 	return h.states.seen(e, now), nil
 }
 
+// SeenVersion is Seen for the state of a version.
+func (h *History) SeenVersion(ctx context.Context, now *catalog.State, version uint64) (*catalog.State, error) {
+	if version == now.Version() {
+		return now, nil
+	}
+	e, err := h.at(ctx, moment{version: version})
+	if err != nil {
+		return nil, err
+	}
+	return h.states.seen(e, now), nil
+}
+
 // Was returns the state of a time, or if that is not 0 of a version that is not the newest, with its privileges of then.
 func (h *History) Was(ctx context.Context, now *catalog.State, at time.Time, version uint64) (*catalog.State, error) {
 	if version == 0 && !at.Before(now.Time()) {

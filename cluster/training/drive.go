@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/tributarydb/tributary/cluster/query"
+	"github.com/tributarydb/tributary/exec/source"
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/train"
 	"github.com/tributarydb/tributary/planner"
@@ -25,7 +26,9 @@ type drive struct {
 	plan      *Plan
 	query     *plan.Query // the plan's; nil once it was optimised
 	rec       *jobRecord
-	show      *query.Explain // set by EXPLAIN
+	show      *query.Explain        // set by EXPLAIN
+	base      *catalog.ModelVersion // the version that a warm start goes on from; nil for none
+	chance    bool                  // of a verification: the query's rows depend on more than its tables
 
 	result  *train.Result
 	groups  *catalog.ModelGroups // of a training of groups
@@ -96,6 +99,10 @@ func (d *drive) read(ctx context.Context) (*reading, error) {
 	if err != nil {
 		run.Close()
 		return nil, err
+	}
+	if d.rec != nil && d.rec.job.Verify != 0 {
+		_, same := p.Query.Identity(func(s *plan.Source) bool { return !source.IsFile(s.Name) })
+		d.chance = !same
 	}
 	return &reading{run, p.Query, sync.OnceFunc(run.Close)}, nil
 }

@@ -21,7 +21,7 @@ import (
 type host struct {
 	query.SystemNames
 	function.NoSession
-	models  Models
+	j       *Jobs
 	set     *settings.Set
 	st      *catalog.State
 	session function.Session
@@ -29,21 +29,32 @@ type host struct {
 
 // callerOf restores the caller of a job's statement, over the state that it reads.
 func (j *Jobs) callerOf(job *catalog.Job, st *catalog.State) (*query.Caller, error) {
-	h := &host{NoSession: function.NoSession{Where: "by a training, which has no session"}, models: j.cfg.Models, st: st}
-	c, err := query.Decode(job.Session, job.Owner, j.cfg.Shared, func(set *settings.Set) query.NamedHost {
-		h.set = set
-		return h
-	})
+	c, h, err := j.restored(job, st)
 	if err != nil {
 		return nil, err
 	}
 	if st.Role(c.SessionUser) == nil {
 		return nil, pgerr.New(pgerr.UndefinedObject, "the role that trains %s was dropped", job.Model)
 	}
-	h.session = c.Session(st)
-	h.session.StatementStart, h.session.ServerStart = c.Values.Now, j.started
-	h.session.Query, h.session.XID = job.Statement, int64(j.cfg.Queries.Next())
+	h.enter(c, job)
 	return c, nil
+}
+
+// restored is the caller whose statement a job's record has, and its host, which must enter the session yet.
+func (j *Jobs) restored(job *catalog.Job, st *catalog.State) (*query.Caller, *host, error) {
+	h := &host{NoSession: function.NoSession{Where: "by a training, which has no session"}, j: j, st: st}
+	c, err := query.Decode(job.Session, job.Owner, j.cfg.Shared, func(set *settings.Set) query.NamedHost {
+		h.set = set
+		return h
+	})
+	return c, h, err
+}
+
+// enter sets what functions know of the session.
+func (h *host) enter(c *query.Caller, job *catalog.Job) {
+	h.session = c.Session(h.st)
+	h.session.StatementStart, h.session.ServerStart = c.Values.Now, h.j.started
+	h.session.Query, h.session.XID = job.Statement, int64(h.j.cfg.Queries.Next())
 }
 
 func (h *host) Catalog() *catalog.State { return h.st }
@@ -59,7 +70,7 @@ func (h *host) Setting(name string) (string, bool) {
 }
 
 func (h *host) Scorer(ctx context.Context, ref expr.ModelRef, pool *mem.Pool) (function.Scorer, error) {
-	return h.models.Scorer(ctx, h.st, ref, pool)
+	return h.j.cfg.Models.Scorer(ctx, h.st, ref, pool)
 }
 
 func (h *host) SettingRows() []sysview.SettingRow   { return query.SettingRows(h.set) }

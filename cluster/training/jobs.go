@@ -27,6 +27,7 @@ type Config struct {
 	Members Members
 	Shared  func(*settings.Def) string // returns the value of a setting outside of sessions
 	NewOID  func(context.Context) (types.OID, error)
+	Build   string // the version of the program
 	Log     *slog.Logger
 }
 

@@ -2,6 +2,7 @@ package training
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"io"
 	"log/slog"
@@ -57,7 +58,7 @@ func (j *Jobs) putJob(ctx context.Context, job *catalog.Job) (err error) {
 	}
 	changes := []catalog.Change{&catalog.PutJob{Job: job}}
 	for _, old := range j.cfg.Catalog.Current().Jobs() {
-		if old.Schema == job.Schema && old.Model == job.Model && resumable(old) {
+		if job.Verify == 0 && old.Schema == job.Schema && old.Model == job.Model && resumable(old) {
 			changes = append(changes, &catalog.DropJob{OID: old.OID}) // replaced by this one
 		}
 	}
@@ -211,8 +212,16 @@ func (r *jobRecord) forget() {
 	r.models, r.release = nil, nil
 }
 
-// keep stores a trained model. A commit must refer to it before close, or the sweep removes its file.
+// keep stores a trained model. A commit must refer to it before close, or the sweep removes its file. Of a verification
+// only the hash is kept.
 func (r *jobRecord) keep(ctx context.Context, write func(io.Writer) error) error {
+	if r.job.Verify != 0 {
+		h, ref := sha256.New(), &catalog.Segment{}
+		err := write(h)
+		h.Sum(ref.SHA256[:0])
+		r.models = append(r.models, ref)
+		return err
+	}
 	r.release = append(r.release, r.j.cfg.Blobs.Hold())
 	ref, err := r.j.cfg.Blobs.Put(ctx, write)
 	r.models = append(r.models, ref)

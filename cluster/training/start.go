@@ -27,8 +27,11 @@ func (d *drive) begin(ctx context.Context, in *train.Input) (done func(), err er
 		}
 		return acct.Grow(n)
 	}
-	if m := d.state.Model(d.rec.job.Schema, d.rec.job.Model); m != nil && in.Job.WarmStart() {
-		err := d.j.cfg.Blobs.Read(ctx, m.Find(0).Blob(), func(b []byte) (err error) {
+	if m := d.state.Model(d.rec.job.Schema, d.rec.job.Model); m != nil && in.Job.WarmStart() && d.rec.job.Verify == 0 {
+		d.base = m.Find(0)
+	}
+	if d.base != nil {
+		err := d.j.cfg.Blobs.Read(ctx, d.base.Blob(), func(b []byte) (err error) {
 			in.Start, err = model.DecodeWithin(b, acct.Grow)
 			return err
 		})

@@ -21,6 +21,8 @@ type Request struct {
 	// Put adds the model to the session's transaction block. It is nil outside of one, where the
 	// driver commits the model.
 	Put func(catalog.Change) error
+	// base is the version that a warm start goes on from, where it is not the model's default one.
+	base *catalog.ModelVersion
 }
 
 // Train creates the job of a statement and waits for its model. It returns no version if the model
@@ -127,7 +129,7 @@ func (j *Jobs) inSession(ctx context.Context, r *Request, job *catalog.Job, p *P
 	if err := j.putJob(ctx, job); err != nil {
 		return nil, err
 	}
-	d := &drive{j: j, statement: r.Statement, x: r.Run, state: p.State, plan: p, query: p.Query, rec: newRecord(j, job, r.Notice), show: show}
+	d := &drive{j: j, statement: r.Statement, x: r.Run, state: p.State, plan: p, query: p.Query, rec: newRecord(j, job, r.Notice), show: show, base: r.base}
 	if err = query.Cause(ctx, d.run(ctx)); err == nil {
 		j.outcomes.count(catalog.JobDone)
 		d.rec.drop()

@@ -3,6 +3,7 @@ package training
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"time"
 
@@ -72,7 +73,8 @@ func (d *drive) version(rec *catalog.Job, res *train.Result, model *catalog.Segm
 		Rows: res.Rows, Iterations: res.Iterations, TrainLoss: res.TrainLoss, Seconds: res.Elapsed.Seconds(),
 		Statement: s.Text.Text, CreatedAt: time.Now().UTC()}
 	v.Keep(model)
-	v.Snapshot = snapshot(rec, d.state)
+	v.Snapshot = snapshot(rec, d.state, p.uses())
+	v.Origin = d.origin(rec)
 	if c := p.Job.Target(); c != nil {
 		v.Target, v.TargetType = p.Job.Targets(), c.Type
 	}
@@ -133,16 +135,37 @@ func (j *Jobs) put(ctx context.Context, schema types.OID, name string, owner typ
 	return &catalog.ChangeModel{Model: m, ExpectVersion: expect}, nil
 }
 
+// origin describes what a job trained with beside its rows.
+func (d *drive) origin(rec *catalog.Job) *catalog.ModelOrigin {
+	o := &catalog.ModelOrigin{Session: rec.Session, Build: d.j.cfg.Build}
+	if r := d.state.Role(rec.Owner); r != nil {
+		o.By = r.Name
+	}
+	if d.base != nil {
+		o.Parent = d.base.Number
+	}
+	return o
+}
+
 // snapshot describes the rows that a job read of a state.
-func snapshot(job *catalog.Job, st *catalog.State) *catalog.ModelSnapshot {
+func snapshot(job *catalog.Job, st *catalog.State, uses []plan.TableUse) *catalog.ModelSnapshot {
 	out := &catalog.ModelSnapshot{Version: cmp.Or(job.ReadVersion, st.Version()), At: job.CreatedAt}
-	for _, oid := range slices.Compact(slices.Sorted(slices.Values(job.Tables))) {
+	read := map[types.OID][]int16{}
+	for _, u := range uses {
+		read[u.OID] = append(read[u.OID], u.Columns...)
+	}
+	for _, oid := range slices.Sorted(maps.Keys(read)) {
 		if r, m := st.RelationByOID(oid), st.Manifest(oid); r != nil && m != nil {
-			schema := ""
+			t := catalog.ModelTable{OID: oid, Name: r.Name, Version: m.Version, Rows: m.Rows(), Digest: m.Digest()}
 			if sc := st.Schema(r.Schema); sc != nil { // that of a table of the past may be gone
-				schema = sc.Name
+				t.Schema = sc.Name
 			}
-			out.Tables = append(out.Tables, catalog.ModelTable{OID: oid, Schema: schema, Name: r.Name, Version: m.Version, Rows: m.Rows(), Digest: m.Digest()})
+			for i := range r.Columns {
+				if c := &r.Columns[i]; slices.Contains(read[oid], c.Num) {
+					t.Columns = append(t.Columns, c.Name)
+				}
+			}
+			out.Tables = append(out.Tables, t)
 		}
 	}
 	return out

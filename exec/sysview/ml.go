@@ -93,7 +93,7 @@ func mlModels(v *view, put put) error {
 		}
 		err := put(m.Name, x.Number, x.Algorithm, text(strings.Join(x.Target, ", ")), features(x), x.Rows, x.Iterations, types.FiniteOrNull(x.TrainLoss),
 			metricsJSON(x.Metrics), types.FiniteOrNull(x.Seconds), hex.EncodeToString(x.SHA256[:]), modelBytes(x), v.schemaName(m.Schema), v.roleName(m.Owner),
-			len(m.Versions), optionsJSON(x.Options), v.statement(m, x), x.CreatedAt, x.Task, x.Converged, text(x.Stopped), m.OID, text(v.st.Comment(catalog.Dep{OID: m.OID})), v.snapshot(m, x))
+			len(m.Versions), optionsJSON(x.Options), v.statement(m, x), x.CreatedAt, x.Task, x.Converged, text(x.Stopped), m.OID, text(v.st.Comment(catalog.Dep{OID: m.OID})), v.snapshot(m, x), aliasesJSON(m))
 		if err != nil {
 			return err
 		}
@@ -108,7 +108,52 @@ func mlModelVersions(v *view, put put) error {
 	return v.versions(func(m *catalog.Model, x *catalog.ModelVersion) error {
 		return put(m.Name, x.Number, x.Number == m.Default, x.Algorithm, text(strings.Join(x.Target, ", ")), features(x), x.Rows, x.Iterations,
 			types.FiniteOrNull(x.TrainLoss), metricsJSON(x.Metrics), types.FiniteOrNull(x.Seconds), hex.EncodeToString(x.SHA256[:]), modelBytes(x),
-			v.schemaName(m.Schema), v.roleName(m.Owner), optionsJSON(x.Options), v.statement(m, x), x.CreatedAt, x.Task, x.Converged, text(x.Stopped), v.snapshot(m, x))
+			v.schemaName(m.Schema), v.roleName(m.Owner), optionsJSON(x.Options), v.statement(m, x), x.CreatedAt, x.Task, x.Converged, text(x.Stopped), v.snapshot(m, x), append([]string{}, m.AliasesOf(x.Number)...))
+	})
+}
+
+// aliasesJSON returns the names of a model's versions with their numbers.
+func aliasesJSON(m *catalog.Model) any {
+	if len(m.Aliases) == 0 {
+		return nil
+	}
+	keys, vals := []string{}, []json.Value{}
+	for _, a := range m.Aliases {
+		keys, vals = append(keys, a.Name), append(vals, json.NumberOf(number.DecimalFromInt64(int64(a.Number), 0)))
+	}
+	return json.ObjectOf(keys, vals).String()
+}
+
+// mlModelLineage lists what each version was made of, a row a table: for the model's owner, as the statement is.
+func mlModelLineage(v *view, put put) error {
+	return v.versions(func(m *catalog.Model, x *catalog.ModelVersion) error {
+		if !v.owns(m.Owner) {
+			return nil
+		}
+		version := []any{m.Name, v.schemaName(m.Schema), x.Number}
+		var by, build, parent any
+		if o := x.Origin; o != nil {
+			by, build, parent = text(o.By), text(o.Build), orNull(o.Parent)
+		}
+		var at, of any
+		tables := []catalog.ModelTable{{}}
+		if s := x.Snapshot; s != nil {
+			at, of = s.At, int64(s.Version)
+			if len(s.Tables) > 0 {
+				tables = s.Tables
+			}
+		}
+		made := []any{x.Statement, optionsJSON(x.Options), parent, build, by, x.CreatedAt, of, at, hex.EncodeToString(x.SHA256[:])}
+		for _, t := range tables {
+			read := []any{nil, nil, nil, nil, nil, nil}
+			if t.Name != "" {
+				read = []any{text(t.Schema), t.Name, append([]string{}, t.Columns...), t.Rows, int64(t.Version), hex.EncodeToString(t.Digest[:])}
+			}
+			if err := put(slices.Concat(version, read, made)...); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 }
 
@@ -166,10 +211,10 @@ func mlTrials(v *view, put put) error {
 	return running(v, func(j *catalog.Job, version int) error { return trials(j.Model, j.Schema, version, 0, j.Trials) })
 }
 
-// running calls f with the jobs of the role's that run, and the version that each makes.
+// running calls f with the jobs of the role's that make a version, and its number.
 func running(v *view, f func(j *catalog.Job, version int) error) error {
 	for _, j := range v.st.Jobs() {
-		if j.State != catalog.JobRunning || !v.owns(j.Owner) {
+		if j.State != catalog.JobRunning || j.Verify != 0 || !v.owns(j.Owner) {
 			continue
 		}
 		version := 1

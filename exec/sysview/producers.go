@@ -109,6 +109,7 @@ func init() {
 
 		"ml.models":                   mlModels,
 		"ml.model_versions":           mlModelVersions,
+		"ml.model_lineage":            mlModelLineage,
 		"ml.training_history":         mlTrainingHistory,
 		"ml.training_jobs":            mlTrainingJobs,
 		"ml.training_events":          mlTrainingEvents,

@@ -72,6 +72,10 @@ func (p *planner) dropVersions(m *catalog.Model, n *parse.DropModel) error {
 				return err.WithHint("DROP MODEL without VERSION drops the model.")
 			}
 			return err.WithHint("Choose another one first: ALTER MODEL %s SET DEFAULT VERSION n.", lex.QuoteName(m.Name))
+		case m.AliasesOf(v.Number) != nil:
+			alias := m.AliasesOf(v.Number)[0]
+			return pgerr.New(pgerr.DependentObjectsStillExist, "cannot drop version %d of model %q: it has the alias %q", number, m.Name, alias).
+				WithHint("Take the alias away first: ALTER MODEL %s DROP ALIAS %s.", lex.QuoteName(m.Name), lex.QuoteName(alias))
 		}
 		drop = append(drop, v.Number)
 	}
@@ -110,6 +114,19 @@ func (p *planner) alterModel(n *parse.AlterModel) error {
 			return err
 		}
 		up.ACL, up.Owner = m.Object().Reown(to), to
+	case n.SetAlias != "":
+		if strings.Trim(n.SetAlias, "0123456789") == "" || strings.ContainsAny(n.SetAlias, "@.") {
+			return pgerr.New(pgerr.InvalidName, "%q cannot be an alias of a version", n.SetAlias).At(n.AliasPos).WithHint("It stands after the @ of a model's name: a number would be a version, and @ and a point cannot be in it.")
+		}
+		if _, err := m.Want(int(n.AliasVersion)); err != nil {
+			return err
+		}
+		up.Aliases = append(withoutAlias(m, n.SetAlias), catalog.ModelAlias{Name: n.SetAlias, Number: int(n.AliasVersion)})
+		slices.SortFunc(up.Aliases, func(a, b catalog.ModelAlias) int { return strings.Compare(a.Name, b.Name) })
+	case n.DropAlias != "":
+		if up.Aliases = withoutAlias(m, n.DropAlias); len(up.Aliases) == len(m.Aliases) {
+			return m.NoAlias(n.DropAlias)
+		}
 	default:
 		if _, err := m.Want(int(n.DefaultVersion)); err != nil {
 			return err
@@ -117,6 +134,11 @@ func (p *planner) alterModel(n *parse.AlterModel) error {
 		up.Default = int(n.DefaultVersion)
 	}
 	return p.add(append(changes, &catalog.ChangeModel{Model: up, ExpectVersion: m.Version})...)
+}
+
+// withoutAlias returns a model's aliases but for one.
+func withoutAlias(m *catalog.Model, name string) []catalog.ModelAlias {
+	return slices.DeleteFunc(slices.Clone(m.Aliases), func(a catalog.ModelAlias) bool { return a.Name == name })
 }
 
 // ownerNamed finds the role that OWNER TO names in a statement of our own.

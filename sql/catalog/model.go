@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tributarydb/tributary/sql/lex"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -23,6 +24,13 @@ type Model struct {
 	Versions []ModelVersion
 	Version  uint64 // counts the descriptor's changes
 	Last     int    // the highest number that a version ever had: numbers are not reused
+	Aliases  []ModelAlias
+}
+
+// ModelAlias is a name for one of a model's versions. A model has them by name.
+type ModelAlias struct {
+	Name   string
+	Number int
 }
 
 // ModelVersion is one result of training.
@@ -71,6 +79,16 @@ type ModelVersion struct {
 	// Beside is the column that an evaluation needs beside the target: of durations whether the event happened,
 	// of ranked rows their query. "" for none, and for a version from before it was kept.
 	Beside string `codec:"hint"`
+	// Origin is what it was trained with; nil for one that was imported, or from before it was kept.
+	Origin *ModelOrigin `codec:"hint"`
+}
+
+// ModelOrigin is what a training took from around it, beside the rows.
+type ModelOrigin struct {
+	Session []byte // what the statement needs of its session, as in Job
+	By      string // the role that trained
+	Build   string // the version of the program
+	Parent  int    // the version that a warm start went on from; 0 for none
 }
 
 // ModelSearch is a search of settings.
@@ -153,6 +171,7 @@ type ModelTable struct {
 	Version      uint64
 	Rows         int64
 	Digest       [32]byte
+	Columns      []string `codec:"hint"` // that were read, in the table's order
 }
 
 // ModelTarget is what a model predicts, beside another target.
@@ -289,9 +308,44 @@ func (m *Model) Want(number int) (*ModelVersion, error) {
 	return nil, m.NoVersion(number)
 }
 
+// Named returns the number of the version that an alias names, as it is written or else in lower case; 0 if none.
+func (m *Model) Named(alias string) int {
+	for _, name := range []string{alias, strings.ToLower(alias)} {
+		for _, a := range m.Aliases {
+			if a.Name == name {
+				return a.Number
+			}
+		}
+	}
+	return 0
+}
+
+// AliasesOf returns the names of a version, in order.
+func (m *Model) AliasesOf(number int) (out []string) {
+	for _, a := range m.Aliases {
+		if a.Number == number {
+			out = append(out, a.Name)
+		}
+	}
+	return out
+}
+
 // NoVersion returns the error for a version that does not exist.
 func (m *Model) NoVersion(number int) error {
 	return pgerr.New(pgerr.UndefinedObject, "model %q has no version %d", m.Name, number).WithDetail("Its versions are %s.", m.numbers())
+}
+
+// NoAlias returns the error for an alias that does not exist.
+func (m *Model) NoAlias(name string) *pgerr.Error {
+	err := pgerr.New(pgerr.UndefinedObject, "model %q has no alias %q", m.Name, name)
+	if len(m.Aliases) == 0 {
+		return err.WithHint("ALTER MODEL %s SET ALIAS gives a version a name.", lex.QuoteName(m.Name))
+	}
+	var all []string
+	for _, a := range m.Aliases {
+		all = append(all, a.Name+" for version "+strconv.Itoa(a.Number))
+	}
+	return err.WithDetail("Its aliases are %s.", strings.Join(all, ", "))
 }
 
 // Next returns the number of the version that is trained next.
@@ -386,6 +440,9 @@ type Job struct {
 	Past []*Relation
 	// Retrain is the version of the model that is trained again over the rows as they are now; 0 for none.
 	Retrain int `codec:"hint"`
+	// Verify is the version of the model that is trained again to see whether it is the same; 0 for none. Its job is of a
+	// session and makes no version.
+	Verify int `codec:"hint"`
 }
 
 // JobMerge is a place in the tree of a job's reductions: place Index of level Level, counted from the nodes' own sums

@@ -70,9 +70,10 @@ var statementCalls = map[string]string{
 	"retrain":         "name query",
 	"resume_training": "name",
 	"cancel_training": "name trial",
-	"describe":        "name version",
-	"describe_model":  "name version", // some parsers take DESCRIBE for a statement anywhere
-	"alter_model":     "name | rename_to default_version owner_to if_exists",
+	"describe":        "name version | format",
+	"describe_model":  "name version | format", // some parsers take DESCRIBE for a statement anywhere
+	"verify_model":    "name version",
+	"alter_model":     "name | rename_to default_version owner_to set_alias version drop_alias if_exists",
 	"drop_model":      "name | version if_exists",
 	"export_model":    "name format | version",
 	"import_model":    "name file format | replace target features classes",
@@ -406,7 +407,17 @@ func (a *callArgs) statement() string {
 		}
 		return "CANCEL TRAINING " + name
 	case "ml.describe", "ml.describe_model":
-		return "DESCRIBE MODEL " + name + a.version()
+		text := "DESCRIBE MODEL " + name + a.version()
+		switch format := strings.ToLower(a.text("format")); format {
+		case "":
+		case "card", "json":
+			text += " AS " + format
+		default:
+			a.fail("format", "must be card or json")
+		}
+		return text
+	case "ml.verify_model":
+		return "VERIFY MODEL " + name + a.version()
 	case "ml.export_model":
 		return "EXPORT MODEL " + name + a.version() + " TO STDOUT" + a.with("format")
 	case "ml.import_model":
@@ -416,7 +427,7 @@ func (a *callArgs) statement() string {
 	}
 	var action string
 	given := 0
-	for _, arg := range []string{"rename_to", "default_version", "owner_to"} {
+	for _, arg := range []string{"rename_to", "default_version", "owner_to", "set_alias", "drop_alias"} {
 		if _, ok := a.at[arg]; !ok {
 			continue
 		}
@@ -428,10 +439,17 @@ func (a *callArgs) statement() string {
 			action = "SET DEFAULT VERSION " + a.number(arg)
 		case "owner_to":
 			action = "OWNER TO " + lex.QuoteIdent(a.text(arg))
+		case "set_alias":
+			action = "SET ALIAS " + lex.QuoteIdent(a.text(arg)) + a.version()
+		case "drop_alias":
+			action = "DROP ALIAS " + lex.QuoteIdent(a.text(arg))
 		}
 	}
+	if _, ok := a.at["version"]; ok && a.at["set_alias"].Hi == 0 {
+		a.fail("version", "is that of set_alias")
+	}
 	if given != 1 {
-		a.fail("name", "must be followed by one of rename_to, default_version and owner_to")
+		a.fail("name", "must be followed by one of rename_to, default_version, owner_to, set_alias and drop_alias")
 	}
 	return "ALTER MODEL " + a.ifExists() + name + " " + action
 }

@@ -57,8 +57,15 @@ type CancelTraining struct {
 // ShowModels is SHOW MODELS.
 type ShowModels struct{}
 
-// DescribeModel is DESCRIBE MODEL name [VERSION n]; Version is 0 for the default one.
+// DescribeModel is DESCRIBE MODEL name [VERSION n] [AS {CARD | JSON}]; Version is 0 for the default one.
 type DescribeModel struct {
+	Name    []string
+	Version int64
+	As      string // card, json or ""
+}
+
+// VerifyModel is VERIFY MODEL name [VERSION n]; Version is 0 for the default one.
+type VerifyModel struct {
 	Name    []string
 	Version int64
 }
@@ -70,6 +77,10 @@ type AlterModel struct {
 	RenameTo       string
 	DefaultVersion int64 // SET DEFAULT VERSION n, n ≥ 1
 	OwnerTo        string
+	SetAlias       string // SET ALIAS name VERSION n, n ≥ 1
+	AliasPos       int
+	AliasVersion   int64
+	DropAlias      string
 }
 
 // DropModel is DROP MODEL [IF EXISTS] name [, …] [CASCADE], or DROP MODEL
@@ -179,6 +190,7 @@ func (*ResumeTraining) Tag() string        { return "RESUME TRAINING" }
 func (*CancelTraining) Tag() string        { return "CANCEL TRAINING" }
 func (*ShowModels) Tag() string            { return "SHOW MODELS" }
 func (*DescribeModel) Tag() string         { return "DESCRIBE MODEL" }
+func (*VerifyModel) Tag() string           { return "VERIFY MODEL" }
 func (*AlterModel) Tag() string            { return "ALTER MODEL" }
 func (*DropModel) Tag() string             { return "DROP MODEL" }
 func (*ExportModel) Tag() string           { return "EXPORT MODEL" }
@@ -199,6 +211,7 @@ func (*ResumeTraining) extension()        {}
 func (*CancelTraining) extension()        {}
 func (*ShowModels) extension()            {}
 func (*DescribeModel) extension()         {}
+func (*VerifyModel) extension()           {}
 func (*AlterModel) extension()            {}
 func (*DropModel) extension()             {}
 func (*ExportModel) extension()           {}

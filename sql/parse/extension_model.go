@@ -14,6 +14,13 @@ func (c *cursor) alterModel() *AlterModel {
 	case c.accept("rename"):
 		c.expect("to")
 		a.RenameTo = c.ident()
+	case c.accept("set", "alias"):
+		a.AliasPos = c.s.Pos(c.i)
+		a.SetAlias = c.ident()
+		c.expect("version")
+		a.AliasVersion = c.positive("version")
+	case c.accept("drop", "alias"):
+		a.DropAlias = c.ident()
 	case c.accept("set"):
 		c.expect("default", "version")
 		a.DefaultVersion = c.positive("version")
@@ -63,10 +70,7 @@ func (c *cursor) dropModel() *DropModel {
 }
 
 func (c *cursor) exportModel() *ExportModel {
-	e := &ExportModel{Name: c.qualified()}
-	if c.accept("version") {
-		e.Version = c.positive("version")
-	}
+	e := &ExportModel{Name: c.qualified(), Version: version(c)}
 	c.expect("to")
 	e.URI = c.place("stdout")
 	e.Options = c.withOptions()

@@ -42,11 +42,19 @@ func (c *cursor) statement() Extension {
 	case c.accept("show", "models"):
 		return &ShowModels{}
 	case c.accept("describe", "model"), c.accept("desc", "model"):
-		d := &DescribeModel{Name: c.qualified()}
-		if c.accept("version") {
-			d.Version = c.positive("version")
+		d := &DescribeModel{Name: c.qualified(), Version: version(c)}
+		switch {
+		case !c.accept("as"):
+		case c.accept("card"):
+			d.As = "card"
+		case c.accept("json"):
+			d.As = "json"
+		default:
+			c.fail()
 		}
 		return d
+	case c.accept("verify", "model"):
+		return &VerifyModel{Name: c.qualified(), Version: version(c)}
 	case c.accept("alter", "model"):
 		return c.alterModel()
 	case c.accept("alter", "node"):
@@ -184,6 +192,14 @@ func (c *cursor) withOptions() []Option {
 		return c.options()
 	}
 	return nil
+}
+
+// version takes [VERSION n]; 0 without it.
+func version(c *cursor) int64 {
+	if c.accept("version") {
+		return c.positive("version")
+	}
+	return 0
 }
 
 func (c *cursor) retrain() *Retrain {

@@ -124,12 +124,20 @@ func describeExtension(o Extension) string {
 		}
 	case *DescribeModel:
 		field("name", o.Name)
+		field("version", o.Version)
+		field("as", o.As)
+	case *VerifyModel:
+		field("name", o.Name)
+		field("version", o.Version)
 	case *AlterModel:
 		field("name", o.Name)
 		field("if exists", o.IfExists)
 		field("rename to", o.RenameTo)
 		field("default version", o.DefaultVersion)
 		field("owner to", o.OwnerTo)
+		field("alias", o.SetAlias)
+		field("version", o.AliasVersion)
+		field("drop alias", o.DropAlias)
 	case *DropModel:
 		field("names", o.Names)
 		field("if exists", o.IfExists)

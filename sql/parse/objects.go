@@ -168,6 +168,8 @@ func extensionObjects(o Extension) (out []string) {
 		add(n.Name)
 	case *CancelTraining:
 		add(n.Name)
+	case *VerifyModel:
+		add(n.Name)
 	case *AlterModel:
 		add(n.Name)
 	case *DropModel:

@@ -13,7 +13,7 @@ import (
 //	ML.PREDICT(MODEL s.m, (SELECT …))      →  ML.PREDICT('s.m', (SELECT …))
 //	ML.EVALUATE(MODEL m, TABLE t)          →  ML.EVALUATE('m', (TABLE t))
 //	ML.PREDICT(MODEL m, …, STRUCT(1 AS k)) →  ML.PREDICT('m', …, k => 1)
-//	ML.PREDICT(MODEL m@3, …)               →  ML.PREDICT('m@3', …)
+//	ML.PREDICT(MODEL m@3, …)               →  ML.PREDICT('m@3', …), and so m@alias
 //	PREDICT(MODEL 'm', TABLE t)            →  PREDICT('m', t), which sqlglot makes of predict('m', t)
 //
 // and try_cast(x AS t) → try_cast(CAST(x AS t)), a function that the binder knows.
@@ -181,11 +181,15 @@ func (s *source) rewriteTableArg(w *rewriter, i, hi int) int {
 	return next
 }
 
-// versionAt reads the @3 that may follow a model's name at token i, and returns the
+// versionAt reads the @3 or @champion that may follow a model's name at token i, and returns the
 // token after it.
 func (s *source) versionAt(i, hi int) (string, int) {
-	if i+1 < hi && s.IsSelf(i, '@') && s.Kind(i+1) == lex.Number {
+	switch {
+	case i+1 >= hi || !s.IsSelf(i, '@'):
+	case s.Kind(i+1) == lex.Number:
 		return "@" + s.Raw(i+1), i + 2
+	case s.IsName(i + 1):
+		return "@" + s.Name(i+1), i + 2
 	}
 	return "", i
 }

@@ -104,18 +104,18 @@ func resolveModel(sc *scope.Scope, n ast.Node, fun string) (*model, error) {
 		}
 	}
 	m, schema := findModel(b, text)
-	suffix, number := "", 0
-	if m == nil {
-		if name, digits, ok := cutVersion(text); ok {
-			suffix = "@" + digits
-			if m, schema = findModel(b, name); m != nil {
-				number, _ = strconv.Atoi(digits)
-			}
+	suffix, version, number := "", "", 0
+	if i := strings.LastIndexByte(text, '@'); m == nil && i > 0 && i+1 < len(text) {
+		if m, schema = findModel(b, text[:i]); m != nil || isNumber(text[i+1:]) {
+			suffix, version = text[i:], text[i+1:]
 		}
 	}
 	if m == nil {
 		return nil, pgerr.New(pgerr.UndefinedObject, "model \"%s\" does not exist", strings.TrimSuffix(text, suffix)).
 			WithHint("SHOW MODELS lists the models there are.").At(b.PosExpr(n))
+	}
+	if number = m.Named(version); number == 0 && isNumber(version) {
+		number, _ = strconv.Atoi(version)
 	}
 	if b.Named != nil {
 		b.Named.Models[m.OID] = append(b.Named.Models[m.OID], func(now string) {
@@ -128,8 +128,12 @@ func resolveModel(sc *scope.Scope, n ast.Node, fun string) (*model, error) {
 	}
 	b.Note(m.OID, m.Version, 'U', b.As, false)
 	v, err := m.Want(number)
-	if suffix != "" && number == 0 {
+	switch {
+	case suffix == "" || number > 0:
+	case isNumber(version):
 		err = m.NoVersion(0)
+	default:
+		err = m.NoAlias(version)
 	}
 	if err != nil {
 		return nil, pgerr.From(err).At(b.PosExpr(n))
@@ -137,13 +141,9 @@ func resolveModel(sc *scope.Scope, n ast.Node, fun string) (*model, error) {
 	return &model{name: schema + "." + m.Name + suffix, v: v, fixed: suffix != "", ref: expr.ModelRef{OID: m.OID, Number: v.Number, SHA256: v.SHA256}}, nil
 }
 
-// cutVersion splits name@3.
-func cutVersion(text string) (name, digits string, ok bool) {
-	i := strings.LastIndexByte(text, '@')
-	if i <= 0 || i+1 == len(text) || strings.Trim(text[i+1:], "0123456789") != "" || len(text)-i > 10 {
-		return "", "", false
-	}
-	return text[:i], text[i+1:], true
+// isNumber reports whether what follows a model's name and @ is the number of a version, and no alias.
+func isNumber(text string) bool {
+	return text != "" && strings.Trim(text, "0123456789") == "" && len(text) < 10
 }
 
 // findModel looks a model up by the search path. It tries the name as it is written, in lower case, and as

@@ -274,8 +274,8 @@ func predictType(v *catalog.ModelVersion, mode expr.PredictMode, output int) typ
 	return t
 }
 
-// Tables are the relations that are made of a query and a model.
-var Tables = []string{"predict", "evaluate", "confusion_matrix", "roc_curve", "explain_predict", "survival"}
+// Tables are the relations that are made of a query and a model, or of queries alone.
+var Tables = []string{"predict", "evaluate", "confusion_matrix", "roc_curve", "explain_predict", "survival", "describe_data", "validate_data_drift"}
 
 // Table binds one of Tables; ok is false for other names.
 func Table(sc *scope.Scope, name string, n *ast.RangeFunction, fc *ast.FuncCall) (scope.FromItem, bool, error) {
@@ -284,6 +284,10 @@ func Table(sc *scope.Scope, name string, n *ast.RangeFunction, fc *ast.FuncCall)
 	}
 	b := sc.Binder
 	args := typing.Items(fc.Args)
+	if name == "describe_data" || name == "validate_data_drift" {
+		it, err := ofData(sc, name, args, n)
+		return it, true, err
+	}
 	pos := b.SpotFunc(name)
 	full := "ml." + name
 	thresholds := slices.ContainsFunc([]string{"predict", "evaluate", "confusion_matrix"}, func(n string) bool { return n == name })

@@ -30,7 +30,7 @@ func aboutQuery(sc *scope.Scope, name string, n *ast.RangeFunction, fc *ast.Func
 		if err != nil {
 			return it, true, err
 		}
-		it, err = overQuery(sc, text, s.sel, name, n)
+		it, err = Over(sc, text, map[string]*ast.SelectStmt{"q": s.sel}, name, n)
 		return it, true, err
 	}
 	args := typing.Items(fc.Args)
@@ -53,19 +53,19 @@ func aboutQuery(sc *scope.Scope, name string, n *ast.RangeFunction, fc *ast.Func
 	if name == "summarize" {
 		text = summarizeText(sc.Binder, q)
 	}
-	it, err = overQuery(sc, text, sel, name, n)
+	it, err = Over(sc, text, map[string]*ast.SelectStmt{"q": sel}, name, n)
 	return it, true, err
 }
 
-// overQuery binds the text of a query in which the relation q stands for sel.
-func overQuery(sc *scope.Scope, text string, sel *ast.SelectStmt, name string, n *ast.RangeFunction) (it scope.FromItem, err error) {
+// Over binds the text of a query in which subqueries of these names, each there once, stand for the caller's.
+func Over(sc *scope.Scope, text string, sels map[string]*ast.SelectStmt, name string, n *ast.RangeFunction) (it scope.FromItem, err error) {
 	stmt, err := parse.One(text, parse.Postgres)
 	if err != nil {
 		return it, err
 	}
 	ast.Rewrite(stmt.Node.(*ast.SelectStmt), func(c *ast.Cursor) bool {
-		if r, ok := c.Node().(*ast.RangeSubselect); ok && r.Alias != nil && r.Alias.AliasName == "q" {
-			r.Subquery = sel
+		if r, ok := c.Node().(*ast.RangeSubselect); ok && r.Alias != nil && sels[r.Alias.AliasName] != nil {
+			r.Subquery = sels[r.Alias.AliasName]
 			return false
 		}
 		return true
