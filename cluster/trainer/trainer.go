@@ -111,7 +111,7 @@ func (t *Trainer) enter(m *openMsg) (*part, error) {
 	if m.Self < 0 || m.Self >= len(m.Members) || m.Members[m.Self] != t.cfg.Self {
 		return nil, pgerr.Internal("a training names this node wrongly")
 	}
-	p := &part{t: t, name: m.Name, members: m.Members, self: m.Self, wake: make(chan struct{}), coming: map[int]*incomingTask{},
+	p := &part{t: t, name: m.Name, members: m.Members, self: m.Self, cur: map[int]*reduction{}, wake: make(chan struct{}), coming: map[int]*incomingTask{},
 		pool: t.cfg.Pool.Child("training "+m.Name, 0)}
 	p.ctx, p.cancel = context.WithCancelCause(context.Background())
 	if p.w, err = train.NewWorker(job, train.WorkerConfig{Context: p.ctx, Pool: p.pool, Temp: t.cfg.Temp, Threads: max(t.cfg.Threads(), 1), Workers: len(m.Members), Self: m.Self, Rescan: m.Rescan, Send: p.sendRows}); err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/tributarydb/tributary/exec/store"
 	"github.com/tributarydb/tributary/ml/train"
 	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/version"
 )
 
 // maxAttempts bounds how often a training is tried because nodes are lost. The wait between attempts
@@ -83,14 +84,14 @@ func (d *drive) attemptFrom(ctx context.Context, name string, rescan bool, resum
 		return err
 	}
 	defer r.close()
-	in := train.Input{Job: d.plan.Job, Resume: resume, Progress: d.rec.event, Cancelled: d.rec.cancelled}
-	if d.only == nil { // a checkpoint is of all groups, or of the model of all rows before them
+	in := train.Input{Job: d.job(), Resume: resume, Progress: d.rec.event, Cancelled: d.rec.cancelled}
+	if d.only == nil && (d.runs == nil || d.runs.search == nil) { // a checkpoint is of all groups, or of the model of all rows before them
 		in.Save = d.rec
 	}
 	src := d.source(r.query)
 	g, over, err := d.openCached(ctx, name, src)
 	if err == nil && g == nil {
-		g, err = d.j.cfg.Trainer.Open(ctx, name, d.plan.Job, rescan)
+		g, err = d.j.cfg.Trainer.Open(ctx, name, d.job(), rescan)
 	}
 	if err != nil {
 		return err
@@ -123,7 +124,7 @@ func (d *drive) attemptFrom(ctx context.Context, name string, rescan bool, resum
 		opened++
 		return d.open(ctx, fmt.Sprintf("%s.%d", name, opened), job, rescan)
 	}
-	d.trips.Reducer = g
+	d.trips.Laned, d.trips.alone = g, d.state.Finalized() < version.Binary
 	res, err := train.Run(ctx, in, &d.trips)
 	if err != nil {
 		return err

@@ -35,7 +35,7 @@ type Training interface {
 	Rescan() bool
 	// DistributeRescan is Distribute after the second reading.
 	DistributeRescan(ctx context.Context) error
-	train.Reducer
+	train.Laned
 	// Keep has the nodes cache their parts of the dataset when the training has ended.
 	Keep(ctx context.Context, src *train.Source, s *train.Encoded) error
 	// Members returns the nodes of the training's workers, in the order of the workers.

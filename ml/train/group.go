@@ -43,7 +43,7 @@ func NewGroupTrainer(job []byte, long int64, pool *mem.Pool, temp string, node u
 	}
 	t := &GroupTrainer{job: j, long: long, node: node, pool: pool, cfg: WorkerConfig{Pool: pool.Child("groups", 0), Temp: temp}}
 	if s := j.search; s != nil {
-		t.again = s.config.Algorithm == search.TPE || j.Outlook().Readings > 1 // of TPE it is not known before
+		t.again = s.only == nil && s.config.Algorithm == search.TPE || j.Outlook().Readings > 1 // of TPE it is not known before
 	}
 	t.kept = t.cfg.Pool.Account("what a search keeps", false)
 	return t, nil
@@ -167,6 +167,9 @@ func (t *GroupTrainer) train(ctx context.Context) (*groups.Group, error) {
 
 // GroupOf is the group whose training by a job had a result.
 func GroupOf(job *Job, res *Result) *groups.Group {
+	if res.scored != nil {
+		return &groups.Group{Search: codec.Marshal(*res.scored)}
+	}
 	g := &groups.Group{Rows: res.Rows, Iterations: res.Iterations, TrainLoss: res.TrainLoss, Converged: res.Converged, Metrics: res.Metrics,
 		Classes: ClassKeys(res.Model), Model: res.Model.Encode()}
 	g.SHA256 = sha256.Sum256(g.Model)
