@@ -151,7 +151,12 @@ func (g *Group) within(ctx context.Context, f func(ctx context.Context) error) e
 // Distribute ends the dataset stage: it counts the rows, assigns each leaf to an owner
 // and has the rows sent there. It returns the number of rows.
 func (g *Group) Distribute(ctx context.Context) (rows int64, err error) {
-	if g.rows, err = train.Distribute(ctx, g.own.w.Job(), g, len(g.members)); err != nil {
+	return g.DistributeFrom(ctx, 0)
+}
+
+// DistributeFrom is Distribute with the leaves of member i at member i + first.
+func (g *Group) DistributeFrom(ctx context.Context, first int) (rows int64, err error) {
+	if g.rows, err = train.Distribute(ctx, g.own.w.Job(), g, len(g.members), first); err != nil {
 		return 0, err
 	}
 	return g.rows.Rows, nil

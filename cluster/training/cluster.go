@@ -31,6 +31,8 @@ type Training interface {
 	// rows: it assigns them to nodes and, if they were kept, sends them there. It returns how many
 	// there are.
 	Distribute(ctx context.Context) (rows int64, err error)
+	// DistributeFrom is Distribute with the rows of each node at the one that is first after it.
+	DistributeFrom(ctx context.Context, first int) (rows int64, err error)
 	// Rescan reports, after Distribute, whether the query must be read a second time.
 	Rescan() bool
 	// DistributeRescan is Distribute after the second reading.

@@ -87,7 +87,9 @@ func (p *Plan) outlook(b *strings.Builder, s *train.Outlook) {
 	of, read, each, trials := "", s.Readings, "", ""
 	switch {
 	case p.Groups == nil && s.Beside > 1:
-		trials = fmt.Sprintf("%d side by side", s.Beside)
+		if trials = fmt.Sprintf("%d side by side", s.Beside); !p.Job.InPlace() && p.Job.Plan.Windows == nil {
+			trials += "; rows too few for all nodes are read once more for others"
+		}
 	case p.Groups == nil:
 		trials = "one after the other, for each goes on from another"
 	default:

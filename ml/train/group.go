@@ -93,7 +93,7 @@ func (t *GroupTrainer) keep(b *batch.Batch) error {
 }
 
 // open makes another worker of the group's rows, for trials that want them encoded in another way.
-func (t *GroupTrainer) open(ctx context.Context, job *Job) (*Group, error) {
+func (t *GroupTrainer) open(ctx context.Context, job *Job, _ int) (*Group, error) {
 	w, err := NewWorker(job, t.cfg)
 	if err != nil {
 		return nil, err
@@ -106,7 +106,7 @@ func (t *GroupTrainer) open(ctx context.Context, job *Job) (*Group, error) {
 	}
 	if err == nil {
 		var d *Distribution
-		if d, err = Distribute(ctx, job, g.Reducer, 1); err == nil {
+		if d, err = Distribute(ctx, job, g.Reducer, 1, 0); err == nil {
 			g.Rows = d.Rows
 			return g, nil
 		}
@@ -153,7 +153,7 @@ func (t *GroupTrainer) train(ctx context.Context) (*groups.Group, error) {
 		return nil, t.err
 	}
 	red := solo{t.w}
-	d, err := Distribute(ctx, t.job, red, 1)
+	d, err := Distribute(ctx, t.job, red, 1, 0)
 	if err != nil {
 		return nil, err
 	}

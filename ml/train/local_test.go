@@ -15,6 +15,7 @@ import (
 type Local struct {
 	Workers []*Worker
 	lanes   *atomic.Int64
+	first   int
 	Rescan  bool // set by Distribute: the rows must be read a second time
 	*Distribution
 }
@@ -22,7 +23,7 @@ type Local struct {
 // Distribute counts the rows, places the leaves in ranges and sends rows to the owners of their
 // leaves. It returns the number of rows. If rows must be read a second time nothing is sent.
 func (l *Local) Distribute(ctx context.Context) (rows int64, err error) {
-	if l.Distribution, err = Distribute(ctx, l.Workers[0].job, l, len(l.Workers)); err == nil {
+	if l.Distribution, err = Distribute(ctx, l.Workers[0].job, l, len(l.Workers), l.first); err == nil {
 		rows, l.Rescan = l.Rows, l.Distribution.Rescan
 	}
 	return rows, err

@@ -71,8 +71,11 @@ type Input struct {
 	// order; a training that is resumed needs none.
 	Given []*batch.Batch
 	// Open reads the query for another job of the same rows, whose trials want them encoded
-	// in another way; nil where the job has no search.
-	Open func(ctx context.Context, job *Job) (*Group, error)
+	// in another way, or on other workers: the leaves of worker i go to worker i + first. It is nil where
+	// the job has no search.
+	Open func(ctx context.Context, job *Job, first int) (*Group, error)
+	// Workers is their number, where Open gives the same rows each time; else 0.
+	Workers int
 	// Hold charges bytes that a search keeps of its trials, or releases them if negative; may
 	// be nil.
 	Hold func(bytes int64) error

@@ -233,8 +233,8 @@ func (s *searcher) foldsFrom(key string) (out []int) {
 }
 
 // encoded returns the workers that have blocks of a fold as a job wants them.
-func (s *searcher) encoded(ctx context.Context, job *Job, key string, fold int) (*group, error) {
-	g, err := s.group(ctx, job, key)
+func (s *searcher) encoded(ctx context.Context, job *Job, key string, fold, first int) (*group, error) {
+	g, err := s.group(ctx, job, key, first)
 	if err != nil || g.rows != nil && g.fold == fold {
 		return g, err
 	}
@@ -269,7 +269,10 @@ func (s *searcher) encoded(ctx context.Context, job *Job, key string, fold int) 
 }
 
 // group returns the workers for an encoding, and has others read the rows if there are none.
-func (s *searcher) group(ctx context.Context, job *Job, key string) (*group, error) {
+func (s *searcher) group(ctx context.Context, job *Job, key string, first int) (*group, error) {
+	if first > 0 {
+		key = fmt.Sprintf("%d %s", first, key)
+	}
 	at := slices.IndexFunc(s.groups, func(g *group) bool { return g.key == key })
 	if at >= 0 {
 		g := s.groups[at]
@@ -286,7 +289,7 @@ func (s *searcher) group(ctx context.Context, job *Job, key string) (*group, err
 		}
 		s.groups = slices.Delete(s.groups, at, at+1)
 	}
-	opened, err := s.in.Open(ctx, job)
+	opened, err := s.in.Open(ctx, job, first)
 	if err != nil {
 		return nil, readError{err}
 	}
@@ -550,7 +553,7 @@ func (s *searcher) last(ctx context.Context) error {
 // whole trains a trial's settings on all rows.
 func (s *searcher) whole(ctx context.Context, t *trial, loss float64) error {
 	folds := s.job.Folds()
-	g, err := s.encoded(ctx, t.job, string(t.job.Encoding()), folds)
+	g, err := s.encoded(ctx, t.job, string(t.job.Encoding()), folds, 0)
 	if read, ok := err.(readError); ok {
 		err = read.error
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/tributarydb/tributary/exec/op"
 	"github.com/tributarydb/tributary/ml/canon"
 	"github.com/tributarydb/tributary/ml/family"
+	"github.com/tributarydb/tributary/ml/record"
 	"github.com/tributarydb/tributary/ml/search"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
@@ -25,6 +26,7 @@ import (
 // What is known of a trial depends on nothing that other lanes do.
 type lane struct {
 	number int // 0: the workers themselves, for one that is alone
+	first  int // where its copy of the rows begins among the workers
 	chain  chain
 	long   *runner // a training whose prefixes are trials, as far as it is; nil for none
 	longOf string
@@ -66,6 +68,16 @@ func (s *searcher) sideBySide() int {
 	return 1
 }
 
+// copyOf returns where the copy of the rows of a lane begins among the workers: rows that few workers have are read
+// once more for others, so that all have trials.
+func (s *searcher) copyOf(lane int) int {
+	leaves := record.Leaves(s.in.Rows)
+	if s.job.InPlace() || s.job.windows != nil || s.in.Workers <= leaves {
+		return 0
+	}
+	return lane % min(s.in.Workers/leaves, mostGroups) * leaves
+}
+
 // unitsOf divides steps into those that one lane makes one after the other: those of a path.
 func unitsOf(list []step) (out [][]step) {
 	for i, b := range list {
@@ -86,7 +98,7 @@ func (s *searcher) each(ctx context.Context, units [][]step, f func(ctx context.
 		short := false
 		g, ctx := errgroup.WithContext(ctx)
 		for i := range n {
-			l := &lane{number: i + 1}
+			l := &lane{number: i + 1, first: s.copyOf(i)}
 			s.lanes = append(s.lanes, l)
 			g.Go(func() error {
 				return op.Guard("search", func() error {
@@ -195,7 +207,7 @@ func (s *searcher) trialIn(ctx context.Context, l *lane, key string, fold int, b
 		r.rungs = b.Rung + 1
 		return nil
 	}
-	g, err := s.encoded(ctx, t.job, key, fold)
+	g, err := s.encoded(ctx, t.job, key, fold, l.first)
 	if err == nil {
 		err = s.train(ctx, l, g, t, fold, b, pathOf(b, batch, fold))
 	}

@@ -76,6 +76,7 @@ type setup struct {
 	shuffle          uint64
 	records          bool          // keep rows as records, though they could be encoded at once
 	slice            int           // elements of a slice of partials, see Input
+	first            int           // see Distribute
 	lanes            *atomic.Int64 // gets the number of lanes that were used; may be nil
 }
 
@@ -91,7 +92,7 @@ func newLocal(t testing.TB, job *Job, tb *table, s setup) (*Local, int64) {
 // tryLocal is newLocal, but returns an error of the rows.
 func tryLocal(t testing.TB, job *Job, tb *table, s setup) (*Local, int64, error) {
 	t.Helper()
-	l := &Local{lanes: s.lanes}
+	l := &Local{lanes: s.lanes, first: s.first}
 	for i := range s.workers {
 		w, err := NewWorker(job, WorkerConfig{Pool: mem.NewPool(fmt.Sprint("node", i), s.memory), Temp: t.TempDir(), Threads: s.threads, Workers: s.workers, Self: i, Records: s.records, Send: l.sender})
 		if err != nil {
