@@ -98,8 +98,9 @@ func (s *searcher) each(ctx context.Context, units [][]step, f func(ctx context.
 		short := false
 		g, ctx := errgroup.WithContext(ctx)
 		for i := range n {
-			l := &lane{number: i + 1, first: s.copyOf(i)}
-			s.lanes = append(s.lanes, l)
+			s.lanes = append(s.lanes, &lane{number: i + 1, first: s.copyOf(i)})
+		}
+		for _, l := range s.lanes[1:] {
 			g.Go(func() error {
 				return op.Guard("search", func() error {
 					s.turn.Lock()
