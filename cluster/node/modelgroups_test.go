@@ -154,3 +154,71 @@ func TestGroupsAreCancelled(t *testing.T) {
 	}
 	other.must("train model cancelled using ridge predict y group by g as select * from gc")
 }
+
+// TestOneTrialForAllGroups: a search of one trial for all groups has the same trials, but their seconds, and the same
+// file on one node, on two and on three, where long groups are trained alone too, and where its driver is lost in the
+// middle of it.
+func TestOneTrialForAllGroups(t *testing.T) {
+	const query = "select g, x, z, y from gt"
+	want := map[string]string{}
+	for _, n := range []int{1, 2, 3} {
+		nodes := start(t, n)
+		c := connect(t, nodes[0], spread)
+		c.must("create table gt as select i % 6 as g, (i % 13)::float8 as x, sin(i) as z, (i % 13 * (i % 6))::float8 + cos(i % 17) as y from generate_series(1, 3000) i")
+		trained := func(name, options string) string {
+			c.must(fmt.Sprintf("train or replace model %s group by g with (hparam_tuning_scope = 'all', %s) as %s", name, options, query))
+			model := strings.Fields(name)[0]
+			return strings.Join(slices.Concat(c.must("select sha256 from ml.models where name = '"+model+"'"),
+				c.must("select trial, parameters, objective, metrics, state, rung, iterations, best, error from ml.trials('"+model+"') order by trial")), "\n")
+		}
+		for name, options := range map[string]string{
+			"halved using gradient_boosted_trees predict y": "learning_rate = hparam_range(0.03, 0.5, log => true), n_estimators = 9, num_trials = 9, max_depth = 3, hparam_tuning_algorithm = 'halving', checkpoint_every = 1",
+			"gridded using ridge predict y":                 "alpha = hparam_candidates([0.1, 10, 1000]), standardize = hparam_candidates([true, false]), hparam_tuning_algorithm = 'grid', unknown_group = 'pooled'",
+		} {
+			for _, most := range []string{"1000000", "100"} {
+				c.must("set tributary.group_rows = " + most)
+				if got := trained(name, options); want[name] == "" {
+					want[name] = got
+				} else if got != want[name] {
+					t.Errorf("%s on %d nodes, %s rows alone:\n%s\nnot\n%s", name, n, most, got, want[name])
+				}
+			}
+			c.must("reset tributary.group_rows")
+			if n < 3 || !strings.Contains(name, "halved") {
+				continue
+			}
+			// The driver is the next node; it is lost when the plan of the second batch is under way.
+			plans, lost, asked := 0, false, make(chan struct{})
+			once := sync.OnceFunc(func() { close(asked) })
+			var mu sync.Mutex
+			build.Hooked.Store(&build.Hook{Node: func(n plan.Node, threads []op.Operator) []op.Operator {
+				if _, ok := n.(*plan.TrainGroups); !ok {
+					return threads
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				if plans++; plans <= 3 || lost { // the first batch on three nodes, and what comes after the loss
+					return threads
+				}
+				out := make([]op.Operator, len(threads))
+				for i := range threads {
+					out[i] = &holding{threads[i], once}
+				}
+				return out
+			}})
+			done := make(chan string, 1)
+			go func() { done <- trained(name, options) }()
+			<-asked
+			mu.Lock()
+			lost = true
+			mu.Unlock()
+			if err := nodes[1].Close(); err != nil {
+				t.Fatal(err)
+			}
+			if got := <-done; got != want[name] {
+				t.Errorf("%s after its driver was lost:\n%s\nnot\n%s", name, got, want[name])
+			}
+			build.Hooked.Store(nil)
+		}
+	}
+}

@@ -74,7 +74,7 @@ func (p *part) answered(ctx context.Context, iter int, b []byte) error {
 func (p *part) reduction(ctx context.Context, iter int) (*reduction, error) {
 	for {
 		p.mu.Lock()
-		r, wake := p.cur, p.wake
+		r, wake := p.cur[train.LaneOf(iter)], p.wake
 		p.mu.Unlock()
 		switch {
 		case r != nil && r.iter == iter:

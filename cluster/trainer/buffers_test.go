@@ -117,7 +117,7 @@ func TestMovingRowsAreCharged(t *testing.T) {
 		}
 	}
 	red := alone{from.w}
-	if _, err := train.Distribute(context.Background(), job, red, 2); err != nil {
+	if _, err := train.Distribute(context.Background(), job, red, 2, 0); err != nil {
 		t.Fatal(err)
 	}
 	to, pool := node()

@@ -3,6 +3,7 @@ package trainer
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 
 	"github.com/tributarydb/tributary/cluster/rpc"
 	"github.com/tributarydb/tributary/ml/family"
@@ -12,13 +13,13 @@ import (
 )
 
 // Group is the driver's handle of a training's parts on its members. It implements
-// train.Reducer. It is for one goroutine, and must be closed.
+// train.Laned. It is for one goroutine, but for its lanes, and must be closed.
 type Group struct {
 	t       *Trainer
 	name    string
 	members []uint64
 	rows    *train.Distribution
-	tasks   int // so far
+	tasks   atomic.Int64 // so far
 	own     *part
 	ctx     context.Context // ends when a member is lost, and by Close
 	cancel  context.CancelCauseFunc
@@ -151,7 +152,12 @@ func (g *Group) within(ctx context.Context, f func(ctx context.Context) error) e
 // Distribute ends the dataset stage: it counts the rows, assigns each leaf to an owner
 // and has the rows sent there. It returns the number of rows.
 func (g *Group) Distribute(ctx context.Context) (rows int64, err error) {
-	if g.rows, err = train.Distribute(ctx, g.own.w.Job(), g, len(g.members)); err != nil {
+	return g.DistributeFrom(ctx, 0)
+}
+
+// DistributeFrom is Distribute with the leaves of member i at member i + first.
+func (g *Group) DistributeFrom(ctx context.Context, first int) (rows int64, err error) {
+	if g.rows, err = train.Distribute(ctx, g.own.w.Job(), g, len(g.members), first); err != nil {
 		return 0, err
 	}
 	return g.rows.Rows, nil
@@ -168,9 +174,29 @@ func (g *Group) DistributeRescan(ctx context.Context) error { return g.rows.Afte
 func (g *Group) Home() *family.Node { return g.own.w.Home() }
 
 // Reduce implements train.Reducer.
-func (g *Group) Reduce(ctx context.Context, t train.Task) (m family.Message, err error) {
-	g.tasks++
-	t.Iter = g.tasks
+func (g *Group) Reduce(ctx context.Context, t train.Task) (family.Message, error) {
+	return g.reduce(ctx, t, 0)
+}
+
+// lane is the group for a trial beside others.
+type lane struct {
+	*Group
+	number int
+}
+
+// Lane implements train.Laned.
+func (g *Group) Lane(number int) train.Reducer { return &lane{g, number} }
+
+// Home implements train.Reducer.
+func (l *lane) Home() *family.Node { return l.own.w.Lane(l.number).Home() }
+
+// Reduce implements train.Reducer.
+func (l *lane) Reduce(ctx context.Context, t train.Task) (family.Message, error) {
+	return l.reduce(ctx, t, l.number)
+}
+
+func (g *Group) reduce(ctx context.Context, t train.Task, lane int) (m family.Message, err error) {
+	t.Iter = train.InLane(lane, int(g.tasks.Add(1)))
 	var who []int
 	owners := g.own.w.Owners()
 	for i := range g.members {

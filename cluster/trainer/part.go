@@ -26,14 +26,14 @@ type part struct {
 	calls   sync.WaitGroup // calls that use the part
 
 	mu     sync.Mutex
-	cur    *reduction
-	wake   chan struct{} // closed when cur changes
+	cur    map[int]*reduction // by lane
+	wake   chan struct{}      // closed when cur changes
 	coming map[int]*incomingTask
 	spare  []byte // of a step that is over, for the next; charged
 	sent   buffers
 }
 
-// reduction is the part's current task.
+// reduction is the current task of a lane of the part.
 type reduction struct {
 	iter int
 	part *train.Part
@@ -115,7 +115,7 @@ func (p *part) task(ctx context.Context, t train.Task, to *answer) (*reduction, 
 		return nil, err
 	}
 	p.mu.Lock()
-	p.cur = r
+	p.cur[train.LaneOf(t.Iter)] = r
 	close(p.wake)
 	p.wake = make(chan struct{})
 	p.mu.Unlock()

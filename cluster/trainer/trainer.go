@@ -114,7 +114,7 @@ func (t *Trainer) enter(m *openMsg) (*part, error) {
 		return nil, pgerr.Internal("a training names this node wrongly")
 	}
 	of := t.cfg.Resources.Of(m.Role)
-	p := &part{t: t, name: m.Name, members: m.Members, self: m.Self, wake: make(chan struct{}), coming: map[int]*incomingTask{},
+	p := &part{t: t, name: m.Name, members: m.Members, self: m.Self, cur: map[int]*reduction{}, wake: make(chan struct{}), coming: map[int]*incomingTask{},
 		pool: of.Pool(t.cfg.Pool).Child("training "+m.Name, 0)}
 	p.ctx, p.cancel = context.WithCancelCause(context.Background())
 	if p.w, err = train.NewWorker(job, train.WorkerConfig{Context: p.ctx, Pool: p.pool, Temp: t.cfg.Temp, Threads: max(of.Threads(t.cfg.Threads()), 1), GiveWay: t.cfg.Resources.GiveWay(m.Role), Workers: len(m.Members), Self: m.Self, Rescan: m.Rescan, Send: p.sendRows}); err != nil {

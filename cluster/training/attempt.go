@@ -7,9 +7,12 @@ import (
 	"io"
 	"time"
 
+	"github.com/tributarydb/tributary/exec/source"
 	"github.com/tributarydb/tributary/exec/store"
 	"github.com/tributarydb/tributary/ml/train"
+	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/version"
 )
 
 // maxAttempts bounds how often a training is tried because nodes are lost. The wait between attempts
@@ -83,14 +86,15 @@ func (d *drive) attemptFrom(ctx context.Context, name string, rescan bool, resum
 		return err
 	}
 	defer r.close()
-	in := train.Input{Job: d.plan.Job, Resume: resume, Progress: d.rec.event, Cancelled: d.rec.cancelled}
-	if d.only == nil { // a checkpoint is of all groups, or of the model of all rows before them
+	in := train.Input{Job: d.job(), Resume: resume, Progress: d.rec.event, Cancelled: d.rec.cancelled}
+	if d.only == nil && (d.runs == nil || d.runs.search == nil) { // a checkpoint is of all groups, or of the model of all rows before them
 		in.Save = d.rec
 	}
+	_, same := r.query.Identity(func(s *plan.Source) bool { return !source.IsFile(s.Name) })
 	src := d.source(r.query)
 	g, over, err := d.openCached(ctx, name, src)
 	if err == nil && g == nil {
-		g, err = d.j.cfg.Trainer.Open(ctx, name, d.plan.Job, rescan, d.x.Caller.SessionUser)
+		g, err = d.j.cfg.Trainer.Open(ctx, name, d.job(), rescan, d.x.Caller.SessionUser)
 	}
 	if err != nil {
 		return err
@@ -119,11 +123,14 @@ func (d *drive) attemptFrom(ctx context.Context, name string, rescan bool, resum
 	d.reading = time.Since(since)
 	in.Rescan = d.rescan(g, name)
 	opened := 0
-	in.Open = func(ctx context.Context, job *train.Job) (*train.Group, error) {
+	in.Open = func(ctx context.Context, job *train.Job, first int) (*train.Group, error) {
 		opened++
-		return d.open(ctx, fmt.Sprintf("%s.%d", name, opened), job, rescan)
+		return d.open(ctx, fmt.Sprintf("%s.%d", name, opened), job, rescan, first)
 	}
-	d.trips.Reducer = g
+	if same {
+		in.Workers = len(d.members)
+	}
+	d.trips.Laned, d.trips.alone = g, d.state.Finalized() < version.Binary
 	res, err := train.Run(ctx, in, &d.trips)
 	if err != nil {
 		return err
@@ -167,7 +174,7 @@ func (d *drive) rescan(g Training, name string) func(context.Context) error {
 }
 
 // open reads the query for trials that want its rows encoded in another way than those before.
-func (d *drive) open(ctx context.Context, name string, job *train.Job, rescan bool) (_ *train.Group, err error) {
+func (d *drive) open(ctx context.Context, name string, job *train.Job, rescan bool, first int) (_ *train.Group, err error) {
 	r, err := d.read(ctx)
 	if err != nil {
 		return nil, err
@@ -185,7 +192,7 @@ func (d *drive) open(ctx context.Context, name string, job *train.Job, rescan bo
 	if err := d.collect(ctx, r, name); err != nil {
 		return nil, err
 	}
-	rows, err := g.Distribute(ctx)
+	rows, err := g.DistributeFrom(ctx, first)
 	if err != nil {
 		return nil, err
 	}

@@ -33,11 +33,13 @@ type Training interface {
 	// rows: it assigns them to nodes and, if they were kept, sends them there. It returns how many
 	// there are.
 	Distribute(ctx context.Context) (rows int64, err error)
+	// DistributeFrom is Distribute with the rows of each node at the one that is first after it.
+	DistributeFrom(ctx context.Context, first int) (rows int64, err error)
 	// Rescan reports, after Distribute, whether the query must be read a second time.
 	Rescan() bool
 	// DistributeRescan is Distribute after the second reading.
 	DistributeRescan(ctx context.Context) error
-	train.Reducer
+	train.Laned
 	// Keep has the nodes cache their parts of the dataset when the training has ended.
 	Keep(ctx context.Context, src *train.Source, s *train.Encoded) error
 	// Members returns the nodes of the training's workers, in the order of the workers.

@@ -44,39 +44,75 @@ type drive struct {
 // trips counts the round trips of a training: the tasks that the driver gave to all workers, one after the other,
 // and how long it waited for their sums.
 type trips struct {
-	train.Reducer
-	n    int
-	took time.Duration
+	train.Laned
+	alone bool // trials may not run side by side
+	mu    sync.Mutex
+	n     int
+	took  time.Duration
 }
 
 // Reduce implements train.Reducer.
 func (t *trips) Reduce(ctx context.Context, task train.Task) (family.Message, error) {
-	return t.count(ctx, t.Reducer, task)
+	return t.count(ctx, t.Laned, task)
+}
+
+// Lane implements train.Laned.
+func (t *trips) Lane(lane int) train.Reducer { return t.lane(t.Laned, lane) }
+
+func (t *trips) lane(of train.Laned, lane int) train.Reducer {
+	if t.alone {
+		return nil
+	}
+	return &inLane{of.Lane(lane), t}
+}
+
+// inLane counts the trips of a lane.
+type inLane struct {
+	train.Reducer
+	trips *trips
+}
+
+// Reduce implements train.Reducer.
+func (t *inLane) Reduce(ctx context.Context, task train.Task) (family.Message, error) {
+	return t.trips.count(ctx, t.Reducer, task)
 }
 
 func (t *trips) count(ctx context.Context, red train.Reducer, task train.Task) (family.Message, error) {
 	since := time.Now()
 	m, err := red.Reduce(ctx, task)
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	t.n, t.took = t.n+1, t.took+time.Since(since)
 	return m, err
 }
 
 // alsoTrips counts those of further workers among a training's.
 type alsoTrips struct {
-	train.Reducer
+	train.Laned
 	trips *trips
 }
 
 // Reduce implements train.Reducer.
 func (t *alsoTrips) Reduce(ctx context.Context, task train.Task) (family.Message, error) {
-	return t.trips.count(ctx, t.Reducer, task)
+	return t.trips.count(ctx, t.Laned, task)
 }
+
+// Lane implements train.Laned.
+func (t *alsoTrips) Lane(lane int) train.Reducer { return t.trips.lane(t.Laned, lane) }
 
 // reading is the query of the dataset, optimised for one execution.
 type reading struct {
 	*query.Executor
 	query *plan.Query
 	close func()
+}
+
+// job returns the job that is trained now: the plan's, or that of trials of a search for all groups.
+func (d *drive) job() *train.Job {
+	if d.runs != nil && d.runs.job != nil {
+		return d.runs.job
+	}
+	return d.plan.Job
 }
 
 // read starts a reading, which must be closed.
@@ -116,7 +152,7 @@ func (d *drive) picked(ctx context.Context, r *reading) (*plan.Project, expr.Col
 	}
 	pick := &plan.Project{Input: o.Root}
 	for i, at := range d.plan.rows {
-		c, want := o.Cols[at], d.plan.Job.Columns[i].Type
+		c, want := o.Cols[at], d.job().Columns[i].Type
 		pick.Items = append(pick.Items, plan.Item{Col: plan.Column{ID: next, Name: c.Name, Type: want}, Expr: columnAs(c, want)})
 		next++
 	}

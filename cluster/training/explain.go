@@ -32,11 +32,7 @@ func (j *Jobs) Explain(ctx context.Context, r *Request, o query.Explain) (string
 	}
 	switch s, n := p.Job.Outlook(), p.Job.MaxIterations(); {
 	case s != nil:
-		fmt.Fprintf(&b, "  Search: %s, %d trials, objective %s\n  Passes: the rows are read %s, and encoded %s", s.Algorithm, s.Trials, s.Objective, times(s.Readings), times(s.Encodings))
-		if s.Iterations > 0 {
-			fmt.Fprintf(&b, "; at most %d iterations in all", s.Iterations)
-		}
-		b.WriteByte('\n')
+		p.outlook(&b, s)
 	case n > 0:
 		fmt.Fprintf(&b, "  Iterations: at most %d\n", n)
 	}
@@ -84,6 +80,39 @@ func (j *Jobs) Explain(ctx context.Context, r *Request, o query.Explain) (string
 	d.used(&b)
 	fmt.Fprintf(&b, "%sExecution Time: %.3f ms\n", d.planned, time.Since(now).Seconds()*1e3)
 	return b.String(), nil
+}
+
+// outlook shows what a search will do.
+func (p *Plan) outlook(b *strings.Builder, s *train.Outlook) {
+	of, read, each, trials := "", s.Readings, "", ""
+	switch {
+	case p.Groups == nil && s.Beside > 1:
+		if trials = fmt.Sprintf("%d side by side", s.Beside); !p.Job.InPlace() && p.Job.Plan.Windows == nil {
+			trials += "; rows too few for all nodes are read once more for others"
+		}
+	case p.Groups == nil:
+		trials = "one after the other, for each goes on from another"
+	default:
+		of, read, each, trials = ", for each group", 1, " a group", "of a group one after the other, groups side by side" // a group's rows are kept
+		if s.Shared {
+			of, read = ", the best one for all groups", s.Readings
+		}
+		switch { // the model of all rows
+		case p.Groups.Unknown != catalog.UnknownPooled:
+		case s.Shared:
+			read++
+		default:
+			read += s.Readings
+		}
+	}
+	fmt.Fprintf(b, "  Search: %s, %d trials, objective %s%s\n  Passes: the rows are read %s, and encoded %s%s", s.Algorithm, s.Trials, s.Objective, of, times(read), times(s.Encodings), each)
+	if s.Iterations > 0 {
+		fmt.Fprintf(b, "; at most %d iterations in all", s.Iterations)
+	}
+	b.WriteByte('\n')
+	if s.Parallel > 1 {
+		fmt.Fprintf(b, "  Trials: %s\n", trials)
+	}
 }
 
 func times(n int) string {

@@ -43,7 +43,7 @@ func (d *drive) groupBase(q *plan.Query) *catalog.GroupBase {
 			}
 		}
 		h := sha256.New()
-		h.Write(codec.Marshal([][]byte{d.plan.Job.EncodeWhole(), id.Plan, codec.Marshal(d.x.Caller.Params), codec.Marshal(others), codec.Marshal(rel.DistributionKey), codec.Marshal(d.plan.Groups.By)}))
+		h.Write(codec.Marshal([][]byte{d.job().EncodeWhole(), id.Plan, codec.Marshal(d.x.Caller.Params), codec.Marshal(others), codec.Marshal(rel.DistributionKey), codec.Marshal(d.plan.Groups.By)}))
 		h.Sum(b.Plan[:0])
 		return b
 	}

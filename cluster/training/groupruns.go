@@ -24,7 +24,6 @@ import (
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/planner/rewrite"
 	"github.com/tributarydb/tributary/sql/catalog"
-	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -46,6 +45,11 @@ type groupRuns struct {
 	saved  time.Time
 	since  int           // groups since
 	took   time.Duration // of the last checkpoint
+	// search chooses one trial for all groups; nil for none. job trains the trials that it wants now, or the best one's
+	// settings once it is over: best is its number then.
+	search *train.SharedSearch
+	job    *train.Job
+	best   int
 }
 
 // openGroups makes d.runs, with what a checkpoint has.
@@ -59,7 +63,8 @@ func (d *drive) openGroups(ctx context.Context) error {
 		g.every = o.Int("checkpoint_every", 0)
 		g.none = g.every == 0
 	}
-	g.pile = groups.NewPile(func() (groups.Temp, error) { return g.dir.Spool(ctx) }, g.acct.Grow)
+	g.newPile(ctx)
+	g.search = train.NewSharedSearch(d.plan.Job)
 	d.runs = g
 	if d.rec.resume == nil {
 		return nil
@@ -71,8 +76,17 @@ func (d *drive) openGroups(ctx context.Context) error {
 		}
 		e := canon.Read(rest)
 		pooled := bytes.Clone(e.Bytes())
+		var trials []byte
+		if g.search != nil {
+			trials = e.Bytes()
+		}
 		if !e.OK() {
 			return e.Done("a training checkpoint")
+		}
+		if g.search != nil {
+			if err := g.search.Restore(trials); err != nil {
+				return err
+			}
 		}
 		if err := g.pile.Restore(rest[len(rest)-e.Left():]); err != nil {
 			return err
@@ -84,6 +98,12 @@ func (d *drive) openGroups(ctx context.Context) error {
 	})
 }
 
+// newPile makes the pile of the groups that are trained now.
+func (g *groupRuns) newPile(ctx context.Context) {
+	g.acct.Shrink(g.acct.Used())
+	g.pile = groups.NewPile(func() (groups.Temp, error) { return g.dir.Spool(ctx) }, g.acct.Grow)
+}
+
 // pileMagic begins a checkpoint of groups.
 const pileMagic = "TRIBPILE"
 
@@ -91,6 +111,9 @@ const pileMagic = "TRIBPILE"
 func (g *groupRuns) write(w io.Writer) error {
 	e := &canon.E{B: []byte(pileMagic)}
 	e.Bytes(g.pooled)
+	if g.search != nil {
+		e.Bytes(g.search.Encode())
+	}
 	if _, err := w.Write(e.B); err != nil {
 		return err
 	}
@@ -163,6 +186,9 @@ func (d *drive) attemptGroups(ctx context.Context, name string, rescan bool) err
 		return err
 	}
 	g := d.runs
+	if err := d.chooseTrial(ctx, name, rescan); err != nil {
+		return err
+	}
 	if d.plan.Groups.Unknown == catalog.UnknownPooled && g.pooled == nil {
 		if err := d.attemptFrom(ctx, name, rescan, nil); err != nil {
 			return err
@@ -170,20 +196,12 @@ func (d *drive) attemptGroups(ctx context.Context, name string, rescan bool) err
 		g.pooled = d.result.Model.Encode()
 	}
 	d.rec.phase("train", 0)
-	long, err := d.runGroups(ctx, d.x.Caller.GroupRows)
-	if err == nil && len(long) > mostLong {
-		long, err = d.runGroups(ctx, 0)
-	}
-	for i := range long {
-		if err == nil {
-			err = d.runLong(ctx, name+"."+string('a'+rune(i)), rescan, &long[i])
-		}
-	}
-	if err != nil {
+	if err := d.trainGroups(ctx, name, rescan); err != nil {
 		return err
 	}
 	of, sum := *d.plan.Groups, &groupSum{}
 	of.Base, of.Kept = g.base, g.kept
+	var err error
 	write := func(w io.Writer) error { return d.writeGroups(w, &of, sum) }
 	if d.show != nil {
 		err = write(io.Discard)
@@ -194,6 +212,9 @@ func (d *drive) attemptGroups(ctx context.Context, name string, rescan bool) err
 		return err
 	}
 	d.groups, d.result = &of, sum.result(&of)
+	if g.search != nil {
+		d.result.Trials, d.result.Best, d.result.Objective = g.search.Trials, g.best, g.search.Objective
+	}
 	d.result.Elapsed = time.Since(since)
 	d.members = slices.Sorted(maps.Keys(g.usage))
 	for i, n := range d.members {
@@ -201,6 +222,20 @@ func (d *drive) attemptGroups(ctx context.Context, name string, rescan bool) err
 		d.result.Usage = append(d.result.Usage, *g.usage[n])
 	}
 	return nil
+}
+
+// trainGroups trains all groups that are not trained yet.
+func (d *drive) trainGroups(ctx context.Context, name string, rescan bool) error {
+	long, err := d.runGroups(ctx, d.x.Caller.GroupRows)
+	if err == nil && len(long) > mostLong {
+		long, err = d.runGroups(ctx, 0)
+	}
+	for i := range long {
+		if err == nil {
+			err = d.runLong(ctx, name+"."+string('a'+rune(i)), rescan, &long[i])
+		}
+	}
+	return err
 }
 
 // runGroups trains the groups that are not trained yet by one plan, and returns those that have too many rows for
@@ -212,7 +247,7 @@ func (d *drive) runGroups(ctx context.Context, most int64) (long []group, err er
 	}
 	defer r.close()
 	g := d.runs
-	if !g.known {
+	if !g.known && (g.search == nil || g.best > 0) { // trials are measured on all groups
 		g.base, g.known = d.groupBase(r.query), true
 		if err := d.keepGroups(ctx, r.query); err != nil {
 			return nil, err
@@ -285,7 +320,7 @@ func (d *drive) runLong(ctx context.Context, name string, rescan bool, x *group)
 	var made *groups.Group
 	switch err := d.attemptFrom(ctx, name, rescan, nil); {
 	case err == nil:
-		made = train.GroupOf(d.plan.Job, d.result)
+		made = train.GroupOf(d.job(), d.result)
 		for _, u := range d.result.Usage {
 			if u.Worker < len(d.members) {
 				d.runs.used(&groups.Outcome{Node: d.members[u.Worker], Read: u.Read, Block: u.Block, Spilled: u.Written, Peak: u.Peak})
@@ -354,7 +389,7 @@ func (d *drive) writeGroups(to io.Writer, of *catalog.ModelGroups, sum *groupSum
 	case err != nil:
 		return err
 	case of.Total == 0:
-		return pgerr.New(pgerr.InvalidParameterValue, "the training query returned no rows")
+		return errNoGroups()
 	case of.Failed == of.Total:
 		return sum.failed
 	}

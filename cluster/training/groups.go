@@ -115,6 +115,10 @@ func (p *Plan) columns() (out []record.Column) {
 // mayGroup returns an error for a training that cannot be one of groups.
 func (p *Plan) mayGroup() error {
 	if p.Groups == nil {
+		if p.Job.Options.Given(train.TuningScope) {
+			return pgerr.New(pgerr.InvalidParameterValue, "option %q needs groups", train.TuningScope).At(p.Job.Options.Pos(train.TuningScope)).
+				WithHint("Add GROUP BY with the columns that say which group a row belongs to.")
+		}
 		return nil
 	}
 	no := func(option, why string) error {
@@ -233,7 +237,7 @@ func (d *drive) grouped(ctx context.Context, r *reading, done groups.Keys, long 
 	if err != nil {
 		return nil, err
 	}
-	out := &plan.TrainGroups{Input: pick, Job: d.plan.Job.EncodeWhole(), Done: done, Long: long, Out: plan.Column{ID: next, Name: "trained", Type: types.Bytea}}
+	out := &plan.TrainGroups{Input: pick, Job: d.job().EncodeWhole(), Done: done, Long: long, Out: plan.Column{ID: next, Name: "trained", Type: types.Bytea}}
 	next++
 	for i, at := range d.plan.keys {
 		key := d.plan.Groups.By[i]

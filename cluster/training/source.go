@@ -17,7 +17,7 @@ import (
 // nil if the dataset is not cached: if it depends on more than that, as on a file, or the session does
 // not want it.
 func (d *drive) source(q *plan.Query) *train.Source {
-	encoding := d.plan.Job.Encoding()
+	encoding := d.job().Encoding()
 	id, ok := q.Identity(func(s *plan.Source) bool { return !source.IsFile(s.Name) })
 	if encoding == nil || !ok || !d.x.Caller.KeepDatasets {
 		return nil
@@ -43,10 +43,10 @@ func (d *drive) source(q *plan.Query) *train.Source {
 // openCached opens the training on the cached dataset of an earlier one. It returns nil if there is none, or
 // if the training has folds, which need the rows themselves.
 func (d *drive) openCached(ctx context.Context, name string, src *train.Source) (Training, *train.Encoded, error) {
-	if src == nil || d.plan.Job.Folds() > 0 {
+	if src == nil || d.job().Folds() > 0 {
 		return nil, nil, nil
 	}
-	return d.j.cfg.Trainer.OpenCached(ctx, name, d.plan.Job, src, d.x.Caller.SessionUser)
+	return d.j.cfg.Trainer.OpenCached(ctx, name, d.job(), src, d.x.Caller.SessionUser)
 }
 
 // digest is the digest of a table's contents at a version of its manifest.

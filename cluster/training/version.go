@@ -52,7 +52,7 @@ func (j *Jobs) version(ctx context.Context, rec *catalog.Job, old *catalog.Model
 		kept = append(kept, *k)
 	}
 	v.Groups = d.groups
-	if o := d.plan.Job.Outlook(); o != nil && v.Groups == nil {
+	if o := d.plan.Job.Outlook(); o != nil && d.result.Best > 0 { // else each group has a search of its own
 		v.Search, v.Folds = &catalog.ModelSearch{Algorithm: o.Algorithm, Objective: d.result.Objective, Best: d.result.Best}, nil
 		for _, t := range d.result.Trials {
 			v.Search.Trials = append(v.Search.Trials, t.Record())

@@ -10,8 +10,9 @@ import (
 // Ranking keeps, for each distinct score, how much weight of either class has
 // it. It is exact, so it grows with the distinct scores.
 type Ranking struct {
-	sorted []Rank // ascending, distinct
-	fresh  []Rank // in the order of arrival
+	sorted []Rank   // ascending, distinct
+	fresh  []Rank   // in the order of arrival
+	units  []uint64 // likewise, of weight 1: twice a score's bits, and 1 more of a positive row
 }
 
 // Rank is the weight at one score.
@@ -31,6 +32,80 @@ func (r *Ranking) Add(positive bool, score, weight float64) {
 	}
 }
 
+// mostUnits bounds the rows that wait to be sorted together.
+const mostUnits = 1 << 18
+
+// AddUnits counts rows of weight 1, positive where truth is 1. A row takes 8 bytes until it is sorted, and a third of the
+// time of Add.
+func (r *Ranking) AddUnits(truth, scores []float64) {
+	for i, s := range scores {
+		b := math.Float64bits(s + 0)
+		if b>>63 != 0 || s != s {
+			r.Add(truth[i] == 1, s, 1)
+			continue
+		}
+		b <<= 1
+		if truth[i] == 1 {
+			b |= 1
+		}
+		r.units = append(r.units, b)
+	}
+	if len(r.units) >= mostUnits {
+		r.flush()
+	}
+}
+
+// unitRanks returns the ranks of ascending units.
+func unitRanks(keys []uint64) []Rank {
+	out := make([]Rank, 0, len(keys))
+	last := ^uint64(0)
+	for _, k := range keys {
+		if k>>1 != last {
+			last = k >> 1
+			out = append(out, Rank{Score: math.Float64frombits(last)})
+		}
+		if of := &out[len(out)-1]; k&1 == 1 {
+			of.Pos++
+		} else {
+			of.Neg++
+		}
+	}
+	return out
+}
+
+// sortUnits sorts numbers, digit by digit from the last. v may be overwritten.
+func sortUnits(v []uint64) []uint64 {
+	if len(v) < fewRanks {
+		slices.Sort(v)
+		return v
+	}
+	var counts [digits][1 << digitBits]int32
+	for _, key := range v {
+		for d := range counts {
+			counts[d][key&(1<<digitBits-1)]++
+			key >>= digitBits
+		}
+	}
+	to := make([]uint64, len(v))
+	for d := range counts {
+		shift, at := d*digitBits, int32(0)
+		starts := &counts[d]
+		if starts[v[0]>>shift&(1<<digitBits-1)] == int32(len(v)) {
+			continue // all have this digit
+		}
+		for i, n := range starts {
+			starts[i], at = at, at+n
+		}
+		for _, key := range v {
+			n := &starts[key>>shift&(1<<digitBits-1)]
+			to[*n] = key
+			*n++
+		}
+		v, to = to, v
+	}
+	return v
+}
+
 // rankingOf makes a ranking from the weights of ascending scores; scores of
 // weight 0 are left out.
 func rankingOf(ranks []Rank) *Ranking {
@@ -45,6 +120,10 @@ func rankingOf(ranks []Rank) *Ranking {
 
 // flush sorts what is fresh and merges it in.
 func (r *Ranking) flush() {
+	if len(r.units) > 0 {
+		r.sorted = mergeRanks(r.sorted, unitRanks(sortUnits(r.units)))
+		r.units = nil
+	}
 	if len(r.fresh) == 0 {
 		return
 	}

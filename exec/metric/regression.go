@@ -71,6 +71,9 @@ func (r *Regression) weight() *exact.Long {
 	return &w
 }
 
+// Weight returns the weight of all rows.
+func (r *Regression) Weight() float64 { return r.weight().Value() }
+
 // Metric returns a metric by its name (see RegressionMetric); NaN of no rows.
 func (r *Regression) Metric(name string) float64 {
 	return RegressionMetric(name, r.weight().Value(), r.Abs.Value(), r.DD.Value(), r.D.Value(), r.spread)

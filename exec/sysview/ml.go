@@ -176,7 +176,7 @@ func mlTrials(v *view, put put) error {
 		return nil
 	}
 	err := v.versions(func(m *catalog.Model, x *catalog.ModelVersion) error {
-		if x.Groups != nil && len(v.args) > 0 {
+		if x.Groups != nil && x.Search == nil && len(v.args) > 0 {
 			return v.host.ModelRows("trials", x, 0, func(r []types.Datum) error {
 				of, _ := r[len(r)-1].([]byte)
 				if of == nil {

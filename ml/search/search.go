@@ -57,13 +57,13 @@ func New(c Config) Search {
 	c.Trials = int(math.Min(float64(c.Trials), c.Space.Size()))
 	switch c.Algorithm {
 	case Grid:
-		return &once{points: c.Space.Grid(c.Space.Steps(c.Trials))}
+		return numbered(c.Space.Grid(c.Space.Steps(c.Trials)))
 	case Halving:
 		return newHalving(c)
 	case TPE:
 		return newTPE(c)
 	}
-	return &once{points: drawn(c)}
+	return numbered(drawn(c))
 }
 
 // drawn returns random points.
@@ -78,14 +78,22 @@ func drawn(c Config) (out []Point) {
 // source returns a search's random numbers, which are no others' with the same seed.
 func source(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 0x7365617263686564)) }
 
-// once is a search whose points do not depend on results.
-type once struct{ points []Point }
+// once is a search whose trials do not depend on results.
+type once struct{ trials []Trial }
+
+// These is a search of trials that are chosen already.
+func These(trials []Trial) Search { return &once{trials} }
+
+func numbered(points []Point) Search {
+	o := &once{}
+	for i, p := range points {
+		o.trials = append(o.trials, Trial{Number: i + 1, Point: p, Share: 1})
+	}
+	return o
+}
 
 func (o *once) Next() (out []Trial) {
-	for i, p := range o.points {
-		out = append(out, Trial{Number: i + 1, Point: p, Share: 1})
-	}
-	o.points = nil
+	out, o.trials = o.trials, nil
 	return out
 }
 

@@ -21,8 +21,9 @@ type Distribution struct {
 
 // Distribute brings rows, when the query has been read, to the workers that own their
 // leaves, unless they will be read again. Each step is a task, like those of Run; what
-// needs no answer waits for the next one.
-func Distribute(ctx context.Context, job *Job, red Reducer, workers int) (*Distribution, error) {
+// needs no answer waits for the next one. first is added to the numbers of the owners, for
+// copies of the same rows to have others.
+func Distribute(ctx context.Context, job *Job, red Reducer, workers, first int) (*Distribution, error) {
 	f, err := reduceTo[*finished](ctx, red, &finishTask{})
 	if err != nil {
 		return nil, err
@@ -31,7 +32,11 @@ func Distribute(ctx context.Context, job *Job, red Reducer, workers int) (*Distr
 	for _, n := range f.Buckets {
 		d.Rows += n
 	}
-	if d.owners = job.rows().Place(job.Leaves(f.Buckets), workers); d.Rescan {
+	d.owners = job.rows().Place(job.Leaves(f.Buckets), workers)
+	for i, w := range d.owners {
+		d.owners[i] = (w + first) % workers
+	}
+	if d.Rescan {
 		return d, d.reduce(ctx, &sendTask{d.owners, true})
 	}
 	return d, d.AfterReading(ctx)

@@ -253,9 +253,7 @@ func (m *evaluation) unitBinary(r *family.Scores, y []float64, bins *metric.Bins
 			bins.AddAll(pos, y[from:])
 			continue
 		}
-		for i, p := range pos {
-			m.rank.Add(y[from+i] == 1, p, 1)
-		}
+		m.rank.AddUnits(y[from:], pos)
 	}
 	m.count([]float64{float64(cells[0]), float64(cells[1]), float64(cells[2]), float64(cells[3])}, 2)
 }
@@ -296,6 +294,14 @@ func decodeEvaluation(d *canon.D) *evaluation {
 		}
 	}
 	return m
+}
+
+// weight returns the weight of the rows that were measured.
+func (m *evaluation) weight() float64 {
+	if m.classes {
+		return m.matrix.Scores(cmp.Compare[uint32]).Rows
+	}
+	return m.reg.Weight()
 }
 
 // list returns the metrics in the order in which they are shown.

@@ -43,7 +43,7 @@ func NewGroupTrainer(job []byte, long int64, pool *mem.Pool, temp string, node u
 	}
 	t := &GroupTrainer{job: j, long: long, node: node, pool: pool, cfg: WorkerConfig{Pool: pool.Child("groups", 0), Temp: temp}}
 	if s := j.search; s != nil {
-		t.again = s.config.Algorithm == search.TPE || j.Outlook().Readings > 1 // of TPE it is not known before
+		t.again = s.only == nil && s.config.Algorithm == search.TPE || j.Outlook().Readings > 1 // of TPE it is not known before
 	}
 	t.kept = t.cfg.Pool.Account("what a search keeps", false)
 	return t, nil
@@ -93,7 +93,7 @@ func (t *GroupTrainer) keep(b *batch.Batch) error {
 }
 
 // open makes another worker of the group's rows, for trials that want them encoded in another way.
-func (t *GroupTrainer) open(ctx context.Context, job *Job) (*Group, error) {
+func (t *GroupTrainer) open(ctx context.Context, job *Job, _ int) (*Group, error) {
 	w, err := NewWorker(job, t.cfg)
 	if err != nil {
 		return nil, err
@@ -106,7 +106,7 @@ func (t *GroupTrainer) open(ctx context.Context, job *Job) (*Group, error) {
 	}
 	if err == nil {
 		var d *Distribution
-		if d, err = Distribute(ctx, job, g.Reducer, 1); err == nil {
+		if d, err = Distribute(ctx, job, g.Reducer, 1, 0); err == nil {
 			g.Rows = d.Rows
 			return g, nil
 		}
@@ -153,7 +153,7 @@ func (t *GroupTrainer) train(ctx context.Context) (*groups.Group, error) {
 		return nil, t.err
 	}
 	red := solo{t.w}
-	d, err := Distribute(ctx, t.job, red, 1)
+	d, err := Distribute(ctx, t.job, red, 1, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -167,6 +167,9 @@ func (t *GroupTrainer) train(ctx context.Context) (*groups.Group, error) {
 
 // GroupOf is the group whose training by a job had a result.
 func GroupOf(job *Job, res *Result) *groups.Group {
+	if res.scored != nil {
+		return &groups.Group{Search: codec.Marshal(*res.scored)}
+	}
 	g := &groups.Group{Rows: res.Rows, Iterations: res.Iterations, TrainLoss: res.TrainLoss, Converged: res.Converged, Metrics: res.Metrics,
 		Classes: ClassKeys(res.Model), Model: res.Model.Encode()}
 	g.SHA256 = sha256.Sum256(g.Model)

@@ -132,7 +132,7 @@ func NewJob(algorithm string, predict []string, args []family.Arg, transforms []
 
 // searchesNot returns an error for options of a search, of which there is none.
 func searchesNot(j *Job) error {
-	for _, name := range []string{"num_trials", "hparam_tuning_algorithm", "hparam_tuning_objective", "max_parallel_trials", "keep_trials"} {
+	for _, name := range []string{"num_trials", "hparam_tuning_algorithm", "hparam_tuning_objective", "max_parallel_trials", "keep_trials", TuningScope} {
 		if j.Options.Given(name) {
 			return pgerr.New(pgerr.InvalidParameterValue, "option %q is for a search, and the statement searches nothing", name).At(j.Options.Pos(name)).
 				WithHint("Give an option hparam_range(from, to) or hparam_candidates([…]).")

@@ -2,6 +2,7 @@ package train
 
 import (
 	"context"
+	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
 
@@ -13,6 +14,8 @@ import (
 // i has number i.
 type Local struct {
 	Workers []*Worker
+	lanes   *atomic.Int64
+	first   int
 	Rescan  bool // set by Distribute: the rows must be read a second time
 	*Distribution
 }
@@ -20,7 +23,7 @@ type Local struct {
 // Distribute counts the rows, places the leaves in ranges and sends rows to the owners of their
 // leaves. It returns the number of rows. If rows must be read a second time nothing is sent.
 func (l *Local) Distribute(ctx context.Context) (rows int64, err error) {
-	if l.Distribution, err = Distribute(ctx, l.Workers[0].job, l, len(l.Workers)); err == nil {
+	if l.Distribution, err = Distribute(ctx, l.Workers[0].job, l, len(l.Workers), l.first); err == nil {
 		rows, l.Rescan = l.Rows, l.Distribution.Rescan
 	}
 	return rows, err
@@ -38,6 +41,28 @@ func (l *Local) sender(_ context.Context, to int, each func(put func(rows []byte
 
 // Home implements Reducer.
 func (l *Local) Home() *family.Node { return l.Workers[0].Home() }
+
+// Lane implements Laned.
+func (l *Local) Lane(lane int) Reducer { return &localLane{l, lane} }
+
+type localLane struct {
+	*Local
+	lane int
+}
+
+// Home implements Reducer.
+func (l *localLane) Home() *family.Node { return l.Workers[0].Lane(l.lane).Home() }
+
+// Reduce implements Reducer.
+func (l *localLane) Reduce(ctx context.Context, t Task) (family.Message, error) {
+	t.Iter = InLane(l.lane, 0)
+	for l.lanes != nil {
+		if was := l.lanes.Load(); was >= int64(l.lane) || l.lanes.CompareAndSwap(was, int64(l.lane)) {
+			break
+		}
+	}
+	return l.Local.Reduce(ctx, t)
+}
 
 // Reduce implements Reducer.
 func (l *Local) Reduce(ctx context.Context, t Task) (family.Message, error) {

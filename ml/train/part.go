@@ -173,12 +173,19 @@ func (p *Part) ofNode(get func(ctx context.Context) (family.Message, error)) {
 // another worker, whose Part must be Offered it. Run must be called. Once every worker's Run and all these
 // calls have returned, Result is available on the first worker.
 func (w *Worker) Begin(t Task, out func(context.Context, *Shipment) error) (p *Part, err error) {
+	if lane := LaneOf(t.Iter); lane > 0 && w.lanes != nil {
+		return w.Lane(lane).Begin(t, out)
+	}
 	w.turn.Lock()
 	defer w.turn.Unlock()
-	if t.Iter < w.iter { // of a task that has failed elsewhere: the job has gone on with another trial
+	if t.Iter < w.iter || w.gone { // of a task that has failed elsewhere: the job has gone on with another trial
 		return nil, errEnded()
 	}
-	w.iter = t.Iter
+	if w.iter = t.Iter; w.lanes != nil {
+		if err := w.lanes.end(t.Iter); err != nil {
+			return nil, err
+		}
+	}
 	if t.body.kind() == kindTrial {
 		w.running.Wait()
 	}

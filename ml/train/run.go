@@ -313,7 +313,10 @@ func (r *runner) step(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return r.driver.Tell(m)
+	if r.aside == nil {
+		return r.driver.Tell(m)
+	}
+	return r.aside(func() error { return r.driver.Tell(m) })
 }
 
 // coarseRows is the number of rows from which rankings (AUC) are by bins.
@@ -392,6 +395,7 @@ func (r *runner) evaluate(ctx context.Context, p family.Predictor) (out []family
 		if err != nil {
 			return nil, err
 		}
+		r.measured = ms.weight()
 		for _, x := range ms.list() {
 			if r.job.targets != nil {
 				x.Name = name + "." + x.Name

@@ -71,8 +71,11 @@ type Input struct {
 	// order; a training that is resumed needs none.
 	Given []*batch.Batch
 	// Open reads the query for another job of the same rows, whose trials want them encoded
-	// in another way; nil where the job has no search.
-	Open func(ctx context.Context, job *Job) (*Group, error)
+	// in another way, or on other workers: the leaves of worker i go to worker i + first. It is nil where
+	// the job has no search.
+	Open func(ctx context.Context, job *Job, first int) (*Group, error)
+	// Workers is their number, where Open gives the same rows each time; else 0.
+	Workers int
 	// Hold charges bytes that a search keeps of its trials, or releases them if negative; may
 	// be nil.
 	Hold func(bytes int64) error
@@ -106,6 +109,7 @@ type Result struct {
 	Objective  string      // of a search
 	Best       int         // the number of its best trial
 	Kept       []KeptTrial // the models of its other trials, where they are kept
+	scored     *scored     // of a group, in a shared search: there is nothing else
 	Encoded    *Encoded    // what is known of the rows, for a later training
 }
 
@@ -129,7 +133,8 @@ type runner struct {
 	cw      []float64
 	by      *targetWeights // of several targets
 	*rows.Encoded
-	seen        int64 // rows, including those held out
+	seen        int64   // rows, including those held out
+	measured    float64 // the weight of the rows that were measured
 	driver      family.Driver
 	hist        []Iteration
 	plan        [32]byte
@@ -139,6 +144,7 @@ type runner struct {
 	follow      func(family.Driver) error          // has a new driver begin where another ended; may be nil
 	cancelled   func() bool                        // of a trial: it shall end; may be nil
 	tick        func(now time.Time, iteration int) // of a trial: it has made so many; may be nil
+	aside       func(func() error) error           // runs what needs nothing of a search, whose other trials go on meanwhile; may be nil
 	head        func(*canon.E)                     // writes what a checkpoint begins with, besides the driver's state
 }
 

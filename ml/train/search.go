@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/tributarydb/tributary/ml/canon"
@@ -16,8 +17,8 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// searcher runs the trials of a search, one after the other: each has all threads of all
-// nodes. Trials that want their rows encoded in the same way are of one group of
+// searcher runs the trials of a search, one after the other or some side by side: each has all
+// threads of all nodes. Trials that want their rows encoded in the same way are of one group of
 // workers, which read, fit and encode the rows once (with folds once for each of them).
 //
 //	batch ──▶ by encoding ──▶ by fold ──▶ trial after trial over the same blocks
@@ -28,9 +29,9 @@ type searcher struct {
 	trials []*trial // by number
 	groups []*group // the last used one last
 	aim    *aim
-	chain  chain
-	long   *runner // a training whose prefixes are trials, as far as it is; nil for none
-	longOf string
+	lanes  []*lane
+	chains []chain      // of paths that lanes have left, or a checkpoint had
+	turn   sync.Mutex   // held by the lane that works
 	models []trialModel // of the best trial, or of all that succeeded if all are kept
 
 	// what a checkpoint had: the run that it was in the middle of
@@ -76,7 +77,7 @@ func (r *runner) search(ctx context.Context) (*Result, error) {
 	if err := r.mayDivide(); err != nil {
 		return nil, err
 	}
-	s := &searcher{runner: r, spec: r.job.search, alg: search.New(r.job.search.config), aim: r.job.search.aim}
+	s := &searcher{runner: r, lanes: []*lane{{}}, spec: r.job.search, alg: r.job.search.algorithm(), aim: r.job.search.aim}
 	s.groups = []*group{{Group: &Group{Reducer: r.red, Rows: r.in.Rows, Rescan: r.in.Rescan}, key: string(r.job.Encoding()), base: true}}
 	defer func() {
 		for _, g := range s.groups {
@@ -204,36 +205,13 @@ func (s *searcher) run(ctx context.Context, batch []search.Trial) error {
 	}
 	for _, key := range keys {
 		for _, fold := range s.foldsFrom(key) {
-			for _, b := range s.steps(by[key]) {
-				s.cancel()
-				t := s.trials[b.Number-1]
-				if t.err != nil || t.runs[fold].rungs > b.Rung {
-					continue
-				}
-				if r := &t.runs[fold]; r.done { // it came to its end in an earlier rung
-					r.rungs = b.Rung + 1
-					continue
-				}
-				g, err := s.encoded(ctx, t.job, key, fold)
-				if err == nil {
-					err = s.train(ctx, g, t, fold, b, pathOf(b, batch, fold))
-				}
-				var read readError
-				switch {
-				case errors.As(err, &read):
-					return read.error
-				case err == nil:
-					t.settle(b.Rung, b.Share)
-					s.report(t)
-				case ofTrial(err):
-					t.fail(err)
-					s.over(t)
-				default:
-					return err
-				}
-				if err := s.saveHead(ctx, b.Number, s.head(0, 0)); err != nil {
-					return err
-				}
+			err := s.each(ctx, unitsOf(s.steps(by[key])), func(ctx context.Context, l *lane, b step) error { return s.trialIn(ctx, l, key, fold, b, batch) })
+			var read readError
+			if errors.As(err, &read) {
+				return read.error
+			}
+			if err != nil {
+				return err
 			}
 		}
 	}
@@ -255,8 +233,8 @@ func (s *searcher) foldsFrom(key string) (out []int) {
 }
 
 // encoded returns the workers that have blocks of a fold as a job wants them.
-func (s *searcher) encoded(ctx context.Context, job *Job, key string, fold int) (*group, error) {
-	g, err := s.group(ctx, job, key)
+func (s *searcher) encoded(ctx context.Context, job *Job, key string, fold, first int) (*group, error) {
+	g, err := s.group(ctx, job, key, first)
 	if err != nil || g.rows != nil && g.fold == fold {
 		return g, err
 	}
@@ -291,7 +269,10 @@ func (s *searcher) encoded(ctx context.Context, job *Job, key string, fold int) 
 }
 
 // group returns the workers for an encoding, and has others read the rows if there are none.
-func (s *searcher) group(ctx context.Context, job *Job, key string) (*group, error) {
+func (s *searcher) group(ctx context.Context, job *Job, key string, first int) (*group, error) {
+	if first > 0 {
+		key = fmt.Sprintf("%d %s", first, key)
+	}
 	at := slices.IndexFunc(s.groups, func(g *group) bool { return g.key == key })
 	if at >= 0 {
 		g := s.groups[at]
@@ -308,7 +289,7 @@ func (s *searcher) group(ctx context.Context, job *Job, key string) (*group, err
 		}
 		s.groups = slices.Delete(s.groups, at, at+1)
 	}
-	opened, err := s.in.Open(ctx, job)
+	opened, err := s.in.Open(ctx, job, first)
 	if err != nil {
 		return nil, readError{err}
 	}
@@ -342,55 +323,65 @@ func (s *searcher) used(list []Usage) {
 	}
 }
 
-// ofRows returns a runner that trains a job over a group's blocks.
-func (s *searcher) ofRows(ctx context.Context, g *group, job *Job, name string) (*runner, error) {
-	if _, err := reduceTo[done](ctx, g.Reducer, &trialTask{job}); err != nil {
+// ofRows returns a runner that trains a job over a group's blocks in a lane.
+func (s *searcher) ofRows(ctx context.Context, l *lane, g *group, job *Job, name string) (*runner, error) {
+	red := s.reducer(l, g)
+	if _, err := reduceTo[done](ctx, red, &trialTask{job}); err != nil {
 		return nil, err
 	}
 	r := *g.rows
+	if r.red = red; l.number > 0 {
+		r.aside = s.aside
+	}
 	r.job, r.trial, r.driver, r.hist = job, name, nil, nil
 	return &r, r.identify()
 }
 
 // begun returns a runner that has begun a trial, or one that has come to a prefix of it.
-func (s *searcher) begun(ctx context.Context, g *group, t *trial, fold int, b step, path string) (*runner, error) {
+func (s *searcher) begun(ctx context.Context, l *lane, g *group, t *trial, fold int, b step, path string) (*runner, error) {
 	stop, tick := func() bool { return s.cancelled(b.Number) }, s.ticks(t, fold)
-	if b.longest != nil && s.long != nil && s.longOf == path {
-		s.long.head, s.long.cancelled, s.long.tick = s.head(b.Number, fold), stop, tick
-		return s.long, nil
+	if b.longest != nil && l.long != nil && l.longOf == path {
+		l.long.head, l.long.cancelled, l.long.tick = s.head(b.Number, fold), stop, tick
+		return l.long, nil
 	}
-	s.long = nil
+	l.long = nil
 	job := t.job
 	if b.longest != nil {
 		job = b.longest
 	}
-	r, err := s.ofRows(ctx, g, job, fmt.Sprintf("trial %d", b.Number))
+	r, err := s.ofRows(ctx, l, g, job, fmt.Sprintf("trial %d", b.Number))
 	if err != nil {
 		return nil, err
 	}
+	if err := s.onPath(l, path); err != nil {
+		return nil, err
+	}
 	r.head, r.cancelled, r.tick = s.head(b.Number, fold), stop, tick
+	if r.in.Save != nil && (l.number > 0 || len(s.chains) > 0) {
+		r.in.Save = &laneSave{s, r, &t.runs[fold], path == ""}
+	}
 	r.in.Resume = s.resumed(b.Number, fold)
-	if b.longest == nil && path != "" && s.chain.of != path { // what its followers need is not in a checkpoint of the first
+	if b.longest == nil && path != "" && l.chain.of != path { // what its followers need is not in a checkpoint of the first
 		r.in.Resume = nil
 	}
-	if run := t.runs[fold]; r.in.Resume == nil && run.rungs > 0 {
-		r.in.Resume = run.paused
+	if p := t.runs[fold].paused; r.in.Resume == nil && len(p) > 0 {
+		r.in.Resume = p
 	}
-	r.follow = func(d family.Driver) error { return s.follows(d, path) }
+	r.follow = func(d family.Driver) error { return l.follows(d, path) }
 	if err := r.begin(); err != nil {
 		return nil, err
 	}
 	if b.longest != nil {
-		s.long, s.longOf = r, path
+		l.long, l.longOf = r, path
 	}
 	return r, nil
 }
 
 // train trains a trial to the end of its rung.
-func (s *searcher) train(ctx context.Context, g *group, t *trial, fold int, b step, path string) error {
+func (s *searcher) train(ctx context.Context, l *lane, g *group, t *trial, fold int, b step, path string) error {
 	since := s.in.Now()
 	run := &t.runs[fold]
-	r, err := s.begun(ctx, g, t, fold, b, path)
+	r, err := s.begun(ctx, l, g, t, fold, b, path)
 	if err != nil {
 		return err
 	}
@@ -400,11 +391,8 @@ func (s *searcher) train(ctx context.Context, g *group, t *trial, fold int, b st
 	}
 	if err := r.iterate(ctx); err != nil {
 		if !errors.Is(err, errTrialCancelled) { // of which longer ones go on
-			s.long = nil
+			l.long = nil
 		}
-		return err
-	}
-	if err := s.leaves(r.driver, path); err != nil {
 		return err
 	}
 	st := r.driver.State()
@@ -423,12 +411,21 @@ func (s *searcher) train(ctx context.Context, g *group, t *trial, fold int, b st
 	if value != value {
 		return badObjective(s.job, "the objective %s was not measured", s.aim.name)
 	}
+	if t.err != nil { // cancelled meanwhile
+		return t.err
+	}
+	if err := s.leaves(l, r.driver, path); err != nil {
+		return err
+	}
 	run.Fold = Fold{r.Rows, r.Held, st.Iteration, run.Seconds + s.in.Now().Sub(since).Seconds(), metrics}
 	if err := s.hold(-int64(len(run.paused))); err != nil {
 		return err
 	}
 	run.rungs, run.value, run.loss, run.done, run.paused = b.Rung+1, value, loss, st.Done, nil
-	if !st.Done {
+	if run.weight = r.measured; measuredTarget(t.job.Plan) == family.NoTarget {
+		run.weight = r.Weight.Value()
+	}
+	if !st.Done && s.spec.only == nil {
 		var e canon.E
 		if err := r.encodeState(&e); err != nil {
 			return err
@@ -436,7 +433,7 @@ func (s *searcher) train(ctx context.Context, g *group, t *trial, fold int, b st
 		run.paused = e.B
 		return s.hold(int64(len(e.B)))
 	}
-	if s.job.Folds() > 0 {
+	if s.job.Folds() > 0 || s.spec.only != nil {
 		return nil
 	}
 	res := r.result(p, metrics)
@@ -481,6 +478,9 @@ func (s *searcher) resumed(number, fold int) []byte {
 
 // finish makes the result of the best trial; with folds it is trained once more, on all rows.
 func (s *searcher) finish(ctx context.Context) (*Result, error) {
+	if s.spec.only != nil {
+		return s.scores()
+	}
 	if s.job.Folds() > 0 {
 		if err := s.last(ctx); err != nil {
 			return nil, err
@@ -553,14 +553,14 @@ func (s *searcher) last(ctx context.Context) error {
 // whole trains a trial's settings on all rows.
 func (s *searcher) whole(ctx context.Context, t *trial, loss float64) error {
 	folds := s.job.Folds()
-	g, err := s.encoded(ctx, t.job, string(t.job.Encoding()), folds)
+	g, err := s.encoded(ctx, t.job, string(t.job.Encoding()), folds, 0)
 	if read, ok := err.(readError); ok {
 		err = read.error
 	}
 	if err != nil {
 		return err
 	}
-	r, err := s.ofRows(ctx, g, t.job, "")
+	r, err := s.ofRows(ctx, s.lanes[0], g, t.job, "")
 	if err != nil {
 		return err
 	}
@@ -602,14 +602,26 @@ func (s *searcher) head(number, fold int) func(*canon.E) {
 			name = s.aim.name
 		}
 		e.Str(name)
-		e.Str(s.chain.of)
-		e.Bytes(s.chain.state)
+		e.Str(s.lanes[0].chain.of)
+		e.Bytes(s.lanes[0].chain.state)
 		encodeTrials(e, s.trials)
 		e.U32(uint32(len(s.models)))
 		for _, m := range s.models {
 			e.Int(m.Number)
 			e.F64(m.loss)
 			encodeResult(e, m.Result)
+		}
+		if number == 0 {
+			list := s.chains
+			for _, l := range s.lanes[1:] {
+				list = append(slices.Clip(list), l.chain)
+			}
+			for _, c := range list {
+				if c.of != "" {
+					e.Str(c.of)
+					e.Bytes(c.state)
+				}
+			}
 		}
 	}
 }
@@ -621,9 +633,9 @@ func (s *searcher) restore() error {
 	rows := d.I64()
 	s.resumeOf, s.resumeFold = d.Int(), d.Int()
 	name := d.Str()
-	s.chain = chain{d.Str(), d.Bytes()}
+	s.lanes[0].chain = chain{d.Str(), d.Bytes()}
 	s.trials = decodeTrials(d)
-	kept := int64(len(s.chain.state))
+	kept := int64(len(s.lanes[0].chain.state))
 	for range d.Count(24) {
 		m := trialModel{KeptTrial{Number: d.Int()}, d.F64()}
 		if m.Result = decodeResult(d); m.Result == nil {
@@ -631,6 +643,11 @@ func (s *searcher) restore() error {
 		}
 		kept += m.Model.Predictor.Bytes()
 		s.models = append(s.models, m)
+	}
+	for s.resumeOf == 0 && d.Left() > 0 { // of trials side by side
+		c := chain{d.Str(), d.Bytes()}
+		kept += int64(len(c.state))
+		s.chains = append(s.chains, c)
 	}
 	s.in.Resume = d.Take(d.Left())
 	err := d.Done("a training checkpoint")

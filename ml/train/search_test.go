@@ -26,8 +26,11 @@ func of(list ...types.Datum) *family.Dimension { return &family.Dimension{Candid
 // searchTable is trainTable for a search, whose rows are read again for each encoding.
 func searchTable(t testing.TB, job *Job, tb *table, s setup, in Input) (res *Result, readings int, err error) {
 	readings = 1
-	in.Open = func(_ context.Context, job *Job) (*Group, error) {
+	in.Workers = s.workers
+	in.Open = func(_ context.Context, job *Job, first int) (*Group, error) {
 		readings++
+		s := s
+		s.first = first
 		l, rows, err := tryLocal(t, job, tb, s)
 		if err != nil {
 			return nil, err
@@ -297,7 +300,7 @@ func TestReadingFails(t *testing.T) {
 	tb := mixed(300, 2, 3)
 	job := searchJob(t, "logistic_regression", tb, "standardize", of(true, false), "hparam_tuning_algorithm", "grid")
 	zero := pgerr.New(pgerr.DivisionByZero, "division by zero")
-	_, err := trainTable(t, job, tb, setup{workers: 1, threads: 1}, Input{Open: func(context.Context, *Job) (*Group, error) { return nil, zero }})
+	_, err := trainTable(t, job, tb, setup{workers: 1, threads: 1}, Input{Open: func(context.Context, *Job, int) (*Group, error) { return nil, zero }})
 	if err != error(zero) {
 		t.Errorf("a search whose second reading fails gives %v", err)
 	}

@@ -32,18 +32,7 @@ func (s *searcher) steps(list []search.Trial) []step {
 	out := make([]step, 0, len(list))
 	first := map[string]int{}
 	for _, b := range list {
-		x := step{Trial: b}
-		j := s.trials[b.Number-1].job
-		if f, ok := j.Family.(family.Path); ok && b.Share == 1 && b.Rung == 0 {
-			if strength, ok := f.Strength(j.Options); ok {
-				var e canon.E
-				j.Options.Without(f.PathOptions()).Encode(&e)
-				x.path, x.strength = string(e.B), strength
-			}
-		}
-		if of := prefixOf(j, b); of != "" {
-			x.path, x.strength, x.longest = of, -float64(j.MaxIterations()), j
-		}
+		x := stepOf(s.trials[b.Number-1].job, b)
 		if _, ok := first[x.path]; !ok {
 			first[x.path] = b.Number
 		}
@@ -72,6 +61,22 @@ func (s *searcher) steps(list []search.Trial) []step {
 	return out
 }
 
+// stepOf returns the step of a trial with a job.
+func stepOf(j *Job, b search.Trial) step {
+	x := step{Trial: b}
+	if f, ok := j.Family.(family.Path); ok && b.Share == 1 && b.Rung == 0 {
+		if strength, ok := f.Strength(j.Options); ok {
+			var e canon.E
+			j.Options.Without(f.PathOptions()).Encode(&e)
+			x.path, x.strength = string(e.B), strength
+		}
+	}
+	if of := prefixOf(j, b); of != "" {
+		x.path, x.strength, x.longest = of, -float64(j.MaxIterations()), j
+	}
+	return x
+}
+
 // prefixOf names the training of which a trial is a prefix; "" where it is none.
 func prefixOf(j *Job, t search.Trial) string {
 	f, ok := j.Family.(family.Prefixes)
@@ -91,24 +96,24 @@ func prefixOf(j *Job, t search.Trial) string {
 func (x step) prefixed(j *Job) string { return j.Family.(family.Prefixes).PrefixOption(j.Options) }
 
 // follows has a driver begin where the trial before on the same path ended.
-func (s *searcher) follows(d family.Driver, path string) error {
+func (l *lane) follows(d family.Driver, path string) error {
 	f, ok := d.(family.Follower)
-	if !ok || path == "" || s.chain.of != path || len(s.chain.state) == 0 {
+	if !ok || path == "" || l.chain.of != path || len(l.chain.state) == 0 {
 		return nil
 	}
-	return f.Follow(canon.Read(s.chain.state))
+	return f.Follow(canon.Read(l.chain.state))
 }
 
 // leaves notes where a trial ended.
-func (s *searcher) leaves(d family.Driver, path string) error {
+func (s *searcher) leaves(l *lane, d family.Driver, path string) error {
 	f, ok := d.(family.Follower)
 	if !ok || path == "" {
 		return nil
 	}
 	var e canon.E
 	f.Leave(&e)
-	err := s.hold(int64(len(e.B) - len(s.chain.state)))
-	s.chain = chain{path, e.B}
+	err := s.hold(int64(len(e.B) - len(l.chain.state)))
+	l.chain = chain{path, e.B}
 	return err
 }
 

@@ -22,10 +22,12 @@ import (
 // they are chosen.
 type Search struct {
 	config search.Config
-	args   []family.Arg // of the statement; those of dims are *family.Dimension
-	dims   []int        // args, by dimension
-	aim    *aim         // nil: decided by the first trial
-	keep   bool         // the models of all trials
+	args   []family.Arg   // of the statement; those of dims are *family.Dimension
+	dims   []int          // args, by dimension
+	aim    *aim           // nil: decided by the first trial
+	keep   bool           // the models of all trials
+	shared bool           // one trial is chosen for all groups of rows: see SharedSearch
+	only   []search.Trial // to be measured on a group, of a shared search; else nil
 	make   func(args []family.Arg) (*Job, error)
 	of     searched // what it is made of
 }
@@ -52,6 +54,9 @@ func (j *Job) EncodeWhole() []byte {
 	e.Bytes(j.Encode())
 	if j.search != nil {
 		e.Bytes(codec.Marshal(j.search.of))
+		if j.search.only != nil {
+			encodeBatch(&e, j.search.only)
+		}
 	}
 	return e.B
 }
@@ -63,6 +68,7 @@ func DecodeWhole(b []byte) (*Job, error) {
 	if d.Left() > 0 {
 		search = d.Bytes()
 	}
+	only := decodeBatch(d)
 	if err := d.Done("a training job"); err != nil || search == nil {
 		if err != nil {
 			return nil, err
@@ -80,7 +86,19 @@ func DecodeWhole(b []byte) (*Job, error) {
 			args[i].Value = a.Dim
 		}
 	}
-	return newSearch(of.Algorithm, of.Predict, args, of.Transforms, of.Columns)
+	j, err := newSearch(of.Algorithm, of.Predict, args, of.Transforms, of.Columns)
+	if err == nil {
+		j.search.only = only
+	}
+	return j, err
+}
+
+// algorithm returns what decides on the trials.
+func (s *Search) algorithm() search.Search {
+	if s.only != nil {
+		return search.These(s.only)
+	}
+	return search.New(s.config)
 }
 
 // NamedText is a name with a text value.
@@ -145,7 +163,7 @@ func (s *Search) begin(o *family.Values) (*Job, error) {
 	c := &s.config
 	*c = search.Config{Space: c.Space, Algorithm: o.Text("hparam_tuning_algorithm", search.Random), Trials: o.Int("num_trials", min(10*len(s.dims), 100)),
 		Parallel: o.Int("max_parallel_trials", 1), Seed: uint64(o.Float("seed", 0)), Iterations: 1}
-	s.keep = o.Bool("keep_trials", false)
+	s.keep, s.shared = o.Bool("keep_trials", false), o.Text(TuningScope, "group") == "all"
 	switch {
 	case o.Bool(family.WarmStart.Names[0], false):
 		return nil, bad("warm_start", "a search does not go on from a model")
@@ -168,6 +186,9 @@ func (s *Search) begin(o *family.Values) (*Job, error) {
 	}
 	if s.aim, err = aimOf(job, o.Text("hparam_tuning_objective", "")); err != nil {
 		return nil, err
+	}
+	if s.shared && s.aim == nil && measuredTarget(job.planOf(0)) == family.ClassTarget { // groups may have two classes, and more
+		s.aim = defaultAim(job, 0, nil, false)
 	}
 	job.search = s
 	return job, nil
@@ -276,9 +297,11 @@ func datumText(d types.Datum) string {
 type Outlook struct {
 	Algorithm, Objective string
 	Trials               int
-	Encodings            int // how often rows are encoded
-	Readings             int // of the query, where workers can hold its rows
-	Iterations           int // at most, 0 where unknown
+	Encodings            int  // how often rows are encoded
+	Readings             int  // of the query, where workers can hold its rows
+	Iterations           int  // at most, 0 where unknown
+	Parallel, Beside     int  // how many trials may run side by side, and do at most
+	Shared               bool // one trial is chosen for all groups; Encodings and Iterations are a group's
 }
 
 // iterations is a share of a training's iterations, in whole ones.
@@ -292,7 +315,7 @@ func (j *Job) Outlook() *Outlook {
 	if s == nil {
 		return nil
 	}
-	out := &Outlook{Algorithm: s.config.Algorithm, Objective: "by the target"}
+	out := &Outlook{Algorithm: s.config.Algorithm, Parallel: s.config.Parallel, Objective: "by the target"}
 	if measuredTarget(j.Plan) == family.NoTarget {
 		out.Objective = "by what the family measures"
 	}
@@ -304,9 +327,15 @@ func (j *Job) Outlook() *Outlook {
 	last := map[string]int{} // the batch that wanted an encoding last
 	longest := map[string]int{}
 	known, folds, batches := true, max(j.Folds(), 1), 0
-	alg := search.New(s.config)
+	alg := s.algorithm()
+	out.Shared = s.shared && s.only == nil
 	for batch := alg.Next(); len(batch) > 0; batch = alg.Next() {
-		batches++
+		if batches++; out.Shared { // each batch begins with the rows
+			clear(last)
+			clear(longest)
+		}
+		units := map[string]int{} // by encoding
+		paths := map[string]bool{}
 		for _, t := range batch { // of TPE any later trial is like these
 			if t.Rung == 0 {
 				out.Trials++
@@ -324,9 +353,17 @@ func (j *Job) Outlook() *Outlook {
 				out.Encodings += folds - 1 // the last fold's blocks are there
 			}
 			last[key] = batches
+			if x := stepOf(k, t); x.path == "" || !paths[key+x.path] {
+				paths[key+x.path] = true
+				units[key]++
+				out.Beside = max(out.Beside, min(units[key], s.config.Parallel))
+			}
 			n := k.MaxIterations()
 			known = known && n > 0
 			begun := iterations(n, t.Begun())
+			if out.Shared {
+				begun = 0
+			}
 			if of := prefixOf(k, t); of != "" { // those before are on its way
 				begun = min(n, longest[of])
 				longest[of] = max(n, begun)
@@ -335,10 +372,15 @@ func (j *Job) Outlook() *Outlook {
 		}
 		alg.Tell(make([]float64, len(batch)))
 	}
-	if j.Folds() > 0 {
-		out.Encodings++
-		out.Iterations += j.MaxIterations()
+	whole := 0 // trainings of the best trial's settings after the search
+	switch {
+	case out.Shared:
+		whole, out.Readings = max(j.Folds()+1, 1), batches+1
+	case j.Folds() > 0:
+		whole = 1
 	}
+	out.Encodings += whole
+	out.Iterations += whole * j.MaxIterations()
 	if !known {
 		out.Iterations = 0
 	}

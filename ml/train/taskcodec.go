@@ -15,6 +15,7 @@ func (w *Worker) DecodeTask(b []byte) (Task, error) {
 	d := canon.Read(b)
 	kind := d.U8()
 	t := Task{Iter: d.Int()}
+	w = w.Lane(LaneOf(t.Iter))
 	switch kind {
 	case kindFit:
 		t.body = &fitTask{holdout: holdout.DecodeHoldout(d), fold: d.Int(), short: canon.Get[copiesTask](d).Rows}

@@ -9,6 +9,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -73,8 +74,10 @@ type setup struct {
 	memory           int64
 	owners           func(leaves int) []int
 	shuffle          uint64
-	records          bool // keep rows as records, though they could be encoded at once
-	slice            int  // elements of a slice of partials, see Input
+	records          bool          // keep rows as records, though they could be encoded at once
+	slice            int           // elements of a slice of partials, see Input
+	first            int           // see Distribute
+	lanes            *atomic.Int64 // gets the number of lanes that were used; may be nil
 }
 
 func newLocal(t testing.TB, job *Job, tb *table, s setup) (*Local, int64) {
@@ -89,7 +92,7 @@ func newLocal(t testing.TB, job *Job, tb *table, s setup) (*Local, int64) {
 // tryLocal is newLocal, but returns an error of the rows.
 func tryLocal(t testing.TB, job *Job, tb *table, s setup) (*Local, int64, error) {
 	t.Helper()
-	l := &Local{}
+	l := &Local{lanes: s.lanes, first: s.first}
 	for i := range s.workers {
 		w, err := NewWorker(job, WorkerConfig{Pool: mem.NewPool(fmt.Sprint("node", i), s.memory), Temp: t.TempDir(), Threads: s.threads, Workers: s.workers, Self: i, Records: s.records, Send: l.sender})
 		if err != nil {

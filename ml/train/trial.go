@@ -69,14 +69,20 @@ type trialRun struct {
 	rungs  int // how many are done
 	value  float64
 	loss   float64
-	done   bool   // trained to its end
-	paused []byte // the checkpoint from which the next rung goes on
+	done   bool    // trained to its end
+	paused []byte  // the checkpoint from which the next rung goes on
+	weight float64 // of the rows that it was measured on, of a shared search
 }
 
 // fail makes an error the trial's end.
 func (t *trial) fail(err error) {
+	t.err = err
+	t.failed(err)
+}
+
+func (t *Trial) failed(err error) {
 	e := pgerr.From(err)
-	t.err, t.State, t.Code, t.Error = err, TrialFailed, string(e.Code), e.Message
+	t.State, t.Code, t.Error = TrialFailed, string(e.Code), e.Message
 	if e.Code == pgerr.QueryCanceled {
 		t.State = TrialCancelled
 	}
@@ -151,7 +157,7 @@ func decodeTrials(d *canon.D) (out []*trial) {
 	for range d.Count(12) {
 		t := &trial{Trial: Trial{Code: d.Str(), Error: d.Str()}}
 		for range d.Count(65) {
-			t.runs = append(t.runs, trialRun{Fold{d.I64(), d.I64(), d.Int(), d.F64(), decodeMetrics(d)}, d.Int(), d.F64(), d.F64(), d.Bool(), d.Bytes()})
+			t.runs = append(t.runs, trialRun{Fold{d.I64(), d.I64(), d.Int(), d.F64(), decodeMetrics(d)}, d.Int(), d.F64(), d.F64(), d.Bool(), d.Bytes(), 0})
 		}
 		out = append(out, t)
 	}

@@ -57,6 +57,8 @@ type Worker struct {
 	turn    sync.Mutex     // of Begin
 	iter    int            // of the last task
 	running sync.WaitGroup // parts that were begun and have not run to their end
+	lanes   *lanes         // nil of a lane
+	gone    bool           // the lane has ended
 	taken   bool           // the blocks are of an earlier training: see Take
 	earlier int64          // bytes of theirs
 
@@ -72,7 +74,7 @@ func NewWorker(job *Job, cfg WorkerConfig) (*Worker, error) {
 	if cfg.Context == nil {
 		cfg.Context = context.Background()
 	}
-	w := &Worker{job: job, ledger: ledger{pool: cfg.Pool, blocks: block.NewBlocks(block.Config{Pool: cfg.Pool, Temp: cfg.Temp})}}
+	w := &Worker{job: job, lanes: &lanes{}, ledger: ledger{pool: cfg.Pool, blocks: block.NewBlocks(block.Config{Pool: cfg.Pool, Temp: cfg.Temp})}}
 	cfg.Blocks, w.cfg = w.blocks, cfg
 	var err error
 	if w.rows, err = rows.New(job.rows(), rows.Config(cfg)); err != nil {
@@ -186,12 +188,13 @@ func (w *Worker) assign(owners []int) {
 
 // Close frees everything. No task may be running. It may be called twice.
 func (w *Worker) Close() error {
+	err := w.lanes.end(0)
 	if w.family != nil {
 		w.family.Close()
 		w.family = nil
 	}
 	w.ledger.close()
-	return errors.Join(w.blocks.Close(), w.state.Close(), w.rows.Close())
+	return errors.Join(err, w.blocks.Close(), w.state.Close(), w.rows.Close())
 }
 
 // Spilled returns the bytes that this job wrote to temporary files on this node.
