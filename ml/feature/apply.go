@@ -132,7 +132,7 @@ func (f *finder) find(key []byte) int32 {
 // their own come those that the others share, by a hash, if there are any, and then that
 // of NULL, a nil key. -1 is for what has none.
 func (c *FitCol) finder() func(key []byte) int32 {
-	if c.silent() {
+	if c.Silent() {
 		return func([]byte) int32 { return -1 }
 	}
 	known, null, shared := c.known(), int32(-1), 0
@@ -288,7 +288,7 @@ func (w *writer) put(j, from int, vals []float64) {
 func (w *writer) bucket(c *FitCol, from int, vals []float64, code int, oneHot int32) {
 	for i, v := range vals {
 		slot := int32(-1)
-		if c.silent() {
+		if c.Silent() {
 			// none
 		} else if v == v {
 			k, found := slices.BinarySearch(c.Bounds, v)
@@ -306,7 +306,7 @@ func (w *writer) bucket(c *FitCol, from int, vals []float64, code int, oneHot in
 func (w *writer) dates(c *FitCol, from int, days []float64, code int, oneHot int32) {
 	for i, v := range days {
 		month, weekday, hour := int32(-1), int32(-1), int32(-1)
-		if v-v == 0 && !c.silent() {
+		if v-v == 0 && !c.Silent() {
 			day := math.Floor(v)
 			t := time.Unix(int64(day)*86400, 0).UTC()
 			month = oneHot + int32(t.Month()) - 1

@@ -226,8 +226,8 @@ func (c *FitCol) silence(st *ColStats) {
 	}
 }
 
-// silent reports whether the encoder gives zeros and no category.
-func (c *FitCol) silent() bool { return c.Dim == 0 && len(c.Scale) == 1 && math.IsInf(c.Scale[0], 1) }
+// Silent reports whether the encoder gives zeros and no category.
+func (c *FitCol) Silent() bool { return c.Dim == 0 && len(c.Scale) == 1 && math.IsInf(c.Scale[0], 1) }
 
 // Uneven reports whether there are columns, but for that one, whose numbers are of any scale.
 func (f *Fitted) Uneven(but string) bool {
@@ -381,7 +381,7 @@ func (f *Fitted) Slots() []Slot {
 					name = c.Name + " in " + cat
 				}
 				s := Slot{Column: c.Name, Name: name, Category: cat, Scale: 1}
-				if c.silent() {
+				if c.Silent() {
 					s.Scale = math.Inf(1)
 				}
 				oneHot = append(oneHot, s)

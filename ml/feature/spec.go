@@ -87,7 +87,7 @@ type Spec struct {
 	// Categories is how many categories a one-hot column keeps unless it says so itself,
 	// 0 for DefaultCategories. It follows from the family, and is not encoded.
 	Categories int
-	Silence    bool // columns that are the same in all rows say nothing; see FitCol.silent
+	Silence    bool // columns that are the same in all rows say nothing; see FitCol.Silent
 	// Gaps has NaN in arrays stand for a missing element, which is imputed. It follows from
 	// the options, and is not encoded.
 	Gaps bool

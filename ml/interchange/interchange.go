@@ -27,6 +27,15 @@ type File struct {
 	Version *catalog.ModelVersion
 }
 
+// Statement is what trained the model, for those who read the file; "" of a model that came in, whose statement
+// has the file that it came from.
+func (f *File) Statement() string {
+	if f.Version == nil || f.Model.Algorithm == imported.Name {
+		return ""
+	}
+	return f.Version.Statement
+}
+
 // Format is a format of model files.
 type Format struct {
 	Name string

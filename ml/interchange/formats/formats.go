@@ -8,6 +8,7 @@ import (
 	"github.com/tributarydb/tributary/ml/interchange"
 	"github.com/tributarydb/tributary/ml/interchange/lightgbm"
 	"github.com/tributarydb/tributary/ml/interchange/onnx"
+	"github.com/tributarydb/tributary/ml/interchange/pmml"
 	"github.com/tributarydb/tributary/ml/interchange/safetensors"
 	"github.com/tributarydb/tributary/ml/interchange/selfjson"
 	"github.com/tributarydb/tributary/ml/interchange/xgboost"
@@ -16,7 +17,7 @@ import (
 )
 
 // All lists the formats, in the order of the manual.
-var All = []*interchange.Format{selfjson.Format, onnx.Format, xgboost.Format, lightgbm.Format, safetensors.Format}
+var All = []*interchange.Format{selfjson.Format, onnx.Format, xgboost.Format, lightgbm.Format, safetensors.Format, pmml.Format}
 
 // find returns a format by its name.
 func find(name string) *interchange.Format {
@@ -54,11 +55,16 @@ var (
 
 func format(has func(*interchange.Format) bool) *family.Option {
 	return &family.Option{Names: []string{"format"}, Type: "text", Doc: "The format of the file.", Read: func(v family.Value) (any, error) {
-		if v.Word() == "pmml" {
-			return nil, pgerr.Unsupported("the format pmml is not supported").At(v.Pos).WithHint("The formats are %s.", strings.Join(names(has), ", "))
+		if f := find(v.Word()); f != nil && !has(f) { // none is read and not written
+			return nil, notRead(f).At(v.Pos)
 		}
 		return family.Word(names(has)...)(v)
 	}}
+}
+
+// notRead is the error for a format that is only written.
+func notRead(f *interchange.Format) *pgerr.Error {
+	return pgerr.Unsupported("%s files are written but not read", f.Name).WithHint("The formats of IMPORT are %s.", strings.Join(names(reads), ", "))
 }
 
 func name(v family.Value) (any, error) {
@@ -111,13 +117,16 @@ func Write(f *interchange.File, o *family.Values) ([]byte, error) {
 func Read(b []byte, o *family.Values) (*interchange.File, error) {
 	f := find(o.Text("format", ""))
 	for i := 0; f == nil && i < len(All); i++ {
-		if All[i].Read != nil && All[i].Is(b) {
+		if All[i].Is(b) {
 			f = All[i]
 		}
 	}
 	if f == nil {
 		return nil, pgerr.New(pgerr.InvalidParameterValue, "the bytes are of no format of model files that is known").
 			WithHint("The formats are %s; the option format says which it is.", strings.Join(names(reads), ", "))
+	}
+	if f.Read == nil {
+		return nil, notRead(f)
 	}
 	opts := &interchange.Options{Target: o.Text("target", ""), Features: o.Texts("features", nil), Classes: o.Texts("classes", nil)}
 	out, err := f.Read(b, opts)

@@ -1,7 +1,6 @@
 package onnx
 
 import (
-	"math"
 	"strconv"
 
 	"github.com/tributarydb/tributary/ml/feature"
@@ -38,11 +37,6 @@ func (b *builder) encode(f *feature.Fitted) (*encoded, error) {
 		}
 	}
 	return e, nil
-}
-
-// silent reports whether a column says nothing, as it was the same in all rows.
-func silent(c *feature.FitCol) bool {
-	return c.Dim == 0 && len(c.Scale) == 1 && math.IsInf(c.Scale[0], 1)
 }
 
 func (b *builder) column(e *encoded, c *feature.FitCol) error {
@@ -94,7 +88,7 @@ func (b *builder) bucket(e *encoded, c *feature.FitCol) {
 	}
 	var at string
 	switch {
-	case silent(c):
+	case c.Silent():
 		at, null = b.whole(float64(none)), none
 	case len(c.Bounds) == 0:
 		at = b.whole(0)
@@ -151,7 +145,7 @@ func (b *builder) category(e *encoded, c *feature.FitCol) error {
 		}
 		at = b.op("ml.LabelEncoder", []string{c.Name}, words("keys_strings", keys), integersOf("values_int64s", values), integer("default_int64", int64(none)))
 	}
-	if silent(c) {
+	if c.Silent() {
 		at = b.op("Add", []string{b.op("Mul", []string{at, b.whole(0)}), b.whole(float64(none))})
 	}
 	if c.Encoder == feature.OneHot {
@@ -207,7 +201,7 @@ func (b *builder) dates(e *encoded, c *feature.FitCol) {
 	put := func(v string, slots int) {
 		at := b.cast(v, tInt64)
 		none := b.whole(float64(slots))
-		if silent(c) {
+		if c.Silent() {
 			at = none
 		}
 		e.codes = append(e.codes, code{b.op("Where", []string{miss, none, at}), slots})

@@ -35,7 +35,7 @@ func write(f *interchange.File) ([]byte, error) {
 	}
 	meta := [][2]string{{"algorithm", f.Model.Algorithm}, {"task", string(f.Model.Task)}}
 	if v := f.Version; v != nil {
-		meta = append(meta, [2]string{"statement", v.Statement}, [2]string{"target", strings.Join(v.Target, ", ")})
+		meta = append(meta, [2]string{"statement", f.Statement()}, [2]string{"target", strings.Join(v.Target, ", ")})
 		for _, in := range v.Inputs {
 			meta = append(meta, [2]string{"transform " + in.Name, in.Expr})
 		}
