@@ -46,6 +46,7 @@ func init() {
 		"pg_catalog.pg_stat_activity":         pgStatActivity,
 		"pg_catalog.pg_stat_all_indexes":      onIndexes,
 		"pg_catalog.pg_stat_all_tables":       onTables,
+		"pg_catalog.pg_stat_archiver":         pgStatArchiver,
 		"pg_catalog.pg_stat_database":         pgStatDatabase,
 		"pg_catalog.pg_stat_gssapi":           pgStatGSSAPI,
 		"pg_catalog.pg_stat_statements":       pgStatStatements,
@@ -132,5 +133,6 @@ func init() {
 		"cluster.version":    clusterVersion,
 		"cluster.history":    clusterHistory,
 		"cluster.secrets":    clusterSecrets,
+		"cluster.archive":    clusterArchive,
 	}
 }
