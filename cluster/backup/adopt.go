@@ -25,6 +25,10 @@ type Adoption struct {
 	// Keep leaves objects the OIDs that they had, where nothing has them now; Old is then the past of Now.
 	Keep bool
 
+	// Outside has what a schema needs outside of it, and is not there, named by objects that have nothing else: for a state beside
+	// the one that has them.
+	Outside bool
+
 	// Changes make the object, as the caller commits them. Files are those of their segments, whose Nodes are to be
 	// set; From are the backup's own descriptions of these.
 	Changes  []catalog.Change
@@ -34,8 +38,12 @@ type Adoption struct {
 
 	oids  map[types.OID]types.OID // of the objects that are made or were found, by the old ones
 	names map[string]bool         // of relations made here
-	blobs []blob
-	err   error
+	// whole is the schema that is taken in with all that is in it, and inside the names of its relations and models; nil for a table
+	// or model alone.
+	whole  *catalog.Schema
+	inside map[string]bool
+	blobs  []blob
+	err    error
 }
 
 // NewAdoption begins one; see the fields.
@@ -49,6 +57,9 @@ func (a *Adoption) oid(old types.OID) types.OID {
 	if a.err != nil {
 		return 0
 	}
+	if now, ok := a.oids[old]; ok {
+		return now
+	}
 	if a.Keep && a.Now.RelationByOID(old) == nil && a.Now.EnumByOID(old) == nil {
 		a.oids[old] = old
 		return old
@@ -60,7 +71,7 @@ func (a *Adoption) oid(old types.OID) types.OID {
 }
 
 func (a *Adoption) fail(err error) {
-	if a.err == nil {
+	if a.err == nil && err != nil {
 		a.err = err
 	}
 }
@@ -116,20 +127,20 @@ func (a *Adoption) Table(old *catalog.Relation) error {
 	}
 	a.names[a.Name] = true
 	rel := old.Clone()
-	rel.OID, rel.Schema, rel.Name, rel.Owner, rel.ACL, rel.ReferencedBy = a.oid(old.OID), a.Schema.OID, a.Name, a.owner(old.Owner), a.grants(old.ACL), nil
+	rel.OID, rel.Schema, rel.Name, rel.Owner, rel.ACL, rel.ReferencedBy = a.oid(old.OID), a.Schema.OID, a.Name, a.owner(old.Owner), a.grants(old.ACL), a.referrers(old)
 	sequences, indexes := a.owned(old, rel)
 	for i := range rel.Columns {
 		a.column(&rel.Columns[i], sequences)
 	}
 	a.constraints(old, rel, indexes)
-	rel.DependsOn = a.depends(old)
+	rel.DependsOn = a.depends(old.Name, old.DependsOn, old)
 	var changes []catalog.Change
 	for _, s := range sequences {
 		changes = append(changes, &catalog.PutRelation{Rel: s.now}, &catalog.SetSequence{OID: s.now.OID, Value: a.Old.SequenceAt(s.old.OID)})
 	}
 	changes = append(changes, &catalog.PutRelation{Rel: rel})
 	for _, x := range indexes {
-		x.now.DependsOn = a.depends(x.old)
+		x.now.DependsOn = a.depends(x.old.Name, x.old.DependsOn, nil)
 		changes = append(changes, &catalog.PutRelation{Rel: x.now})
 	}
 	a.Changes = append(a.Changes, changes...)
@@ -164,7 +175,10 @@ func (a *Adoption) owned(old, rel *catalog.Relation) (sequences, indexes []made)
 		case r.Kind == catalog.KindIndex && r.Index.Table == old.OID:
 			now := a.beside(r, old.Name)
 			index := *r.Index
-			index.Table, now.Index = rel.OID, &index
+			index.Table, index.Where, index.Exprs, now.Index = rel.OID, a.expr(index.Where), slices.Clone(index.Exprs), &index
+			for i := range index.Exprs {
+				index.Exprs[i] = a.expr(index.Exprs[i])
+			}
 			indexes = append(indexes, made{r, now})
 		}
 	}
@@ -206,19 +220,37 @@ func (a *Adoption) column(c *catalog.Column, sequences []made) {
 		was := lex.QuoteIdent(a.Old.Schema(s.old.Schema).Name) + "." + lex.QuoteIdent(s.old.Name)
 		c.Default = strings.ReplaceAll(c.Default, "'"+was+"'", "'"+lex.QuoteIdent(a.Schema.Name)+"."+lex.QuoteIdent(s.now.Name)+"'")
 	}
+	c.Default, c.Generated = a.expr(c.Default), a.expr(c.Generated)
 }
 
-// constraints makes a table's constraints those of the new one. A foreign key is left out: the rows that it refers to may
-// be others by now.
+// referrers are the tables that refer to one and come with it.
+func (a *Adoption) referrers(old *catalog.Relation) (out []types.OID) {
+	if a.whole == nil {
+		return nil
+	}
+	for _, oid := range old.ReferencedBy {
+		if now, made := a.oids[oid]; made {
+			out = append(out, now)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// constraints makes a table's constraints those of the new one. A foreign key to a table that does not come with it is left out: the rows
+// that it refers to may be others by now.
 func (a *Adoption) constraints(old, rel *catalog.Relation, indexes []made) {
 	rel.Constraints = nil
 	for _, c := range old.Constraints {
-		if c.Kind == 'f' {
+		ref, made := a.oids[c.RefTable]
+		if c.Kind == 'f' && a.whole != nil && made {
+			c.RefTable = ref
+		} else if c.Kind == 'f' {
 			a.Warnings = append(a.Warnings, pgerr.New(pgerr.Warning, "foreign key %q is not restored", c.Name).WithSeverity(pgerr.SevWarning).
 				WithHint("Add it with ALTER TABLE, which checks the rows."))
 			continue
 		}
-		c.OID = a.oid(c.OID)
+		c.OID, c.Check = a.oid(c.OID), a.expr(c.Check)
 		for _, x := range indexes {
 			if c.Index == x.old.OID {
 				c.Index = x.now.OID
@@ -232,34 +264,16 @@ func (a *Adoption) constraints(old, rel *catalog.Relation, indexes []made) {
 	}
 }
 
-// depends are what a relation depends on, as it is now. What is not there any more is an error.
-func (a *Adoption) depends(old *catalog.Relation) (out []catalog.Dep) {
-	for _, d := range old.DependsOn {
-		if now, ok := a.oids[d.OID]; ok {
-			d.OID = now
-		} else if d.OID >= types.FirstUserOID {
-			r := a.Old.RelationByOID(d.OID)
-			switch en := a.Old.EnumByOID(d.OID); {
-			case en != nil:
-				d.OID = a.typeOf(types.Type{OID: d.OID}).OID
-			case r == nil:
-				continue // a schema or a role
-			default:
-				if a.foreign(old, d.OID) {
-					continue
-				}
-				sc, found := a.Old.Schema(r.Schema), (*catalog.Relation)(nil)
-				if here := a.Now.SchemaByName(sc.Name); here != nil {
-					found = a.Now.Relation(here.OID, r.Name)
-				}
-				if found == nil {
-					a.fail(pgerr.New(pgerr.UndefinedTable, "relation \"%s.%s\" does not exist", sc.Name, r.Name).WithDetail("%q depends on it.", old.Name))
-					return nil
-				}
-				d.OID = found.OID
-			}
+// depends are what an object of a name depends on, as it is now. What is not there any more is an error, unless only a foreign key of
+// the table rel, which may be nil, refers to it.
+func (a *Adoption) depends(name string, on []catalog.Dep, rel *catalog.Relation) (out []catalog.Dep) {
+	for _, d := range on {
+		if _, made := a.oids[d.OID]; !made && rel != nil && a.foreign(rel, d.OID) {
+			continue
 		}
-		out = append(out, d)
+		if d.OID = a.now(name, d.OID); d.OID != 0 {
+			out = append(out, d)
+		}
 	}
 	return out
 }
@@ -285,9 +299,7 @@ func (a *Adoption) typeOf(t types.Type) types.Type {
 			return t
 		}
 		if e := a.Now.Enum(here.OID, old.Name); e == nil {
-			now = a.oid(old.OID)
-			a.Changes = append(a.Changes, &catalog.PutEnum{Enum: &catalog.EnumType{OID: now, ArrayOID: now | types.UserArrayBit, Schema: here.OID, Name: old.Name,
-				Owner: a.owner(old.Owner), ACL: a.grants(old.ACL), Labels: old.Labels}})
+			now = a.enum(old, here.OID)
 		} else if !slices.Equal(e.Labels, old.Labels) {
 			a.fail(pgerr.New(pgerr.DatatypeMismatch, "type %q has other labels than in the backup", old.Name).
 				WithDetail("They were %s.", strings.Join(old.Labels, ", ")))
@@ -300,6 +312,15 @@ func (a *Adoption) typeOf(t types.Type) types.Type {
 	}
 	t.OID = now
 	return t
+}
+
+// enum plans to take in an enumerated type.
+func (a *Adoption) enum(old *catalog.EnumType, schema types.OID) types.OID {
+	now := a.oid(old.OID)
+	a.Changes = append(a.Changes, &catalog.PutEnum{Enum: &catalog.EnumType{OID: now, ArrayOID: now | types.UserArrayBit, Schema: schema, Name: old.Name,
+		Owner: a.owner(old.Owner), ACL: a.grants(old.ACL), Labels: old.Labels}})
+	a.comment(catalog.Dep{OID: old.OID}, catalog.Dep{OID: now})
+	return now
 }
 
 // file is a file of the backup under an id of its own.
@@ -339,6 +360,9 @@ func (a *Adoption) rows(old, rel *catalog.Relation) {
 
 // Model plans to take in a model with all of its versions, whose files Adopted sets once they are there.
 func (a *Adoption) Model(old *catalog.Model) error {
+	if len(old.Versions) == 0 { // it is only named
+		return pgerr.New(pgerr.UndefinedObject, "model %q is not in the backup", old.Name)
+	}
 	if a.Now.Model(a.Schema.OID, a.Name) != nil {
 		return pgerr.New(pgerr.DuplicateObject, "model %q already exists", a.Name).WithHint("Give another name: RESTORE MODEL … AS name FROM ….")
 	}
@@ -363,9 +387,27 @@ func (a *Adoption) Model(old *catalog.Model) error {
 	return a.err
 }
 
-// Only is a state with a table or a model of another and what these need: the roles, without their passwords, and the
-// schemas that there are.
-func Only(s *catalog.State, rel *catalog.Relation, model *catalog.Model) (*catalog.State, []*pgerr.Error, error) {
+// Object is what a backup may have alone: a table, a model, or a schema with all that is in it.
+type Object struct {
+	Table  *catalog.Relation
+	Model  *catalog.Model
+	Schema *catalog.Schema
+}
+
+// Adopt plans to take in an object.
+func (a *Adoption) Adopt(o Object) error {
+	switch {
+	case o.Table != nil:
+		return a.Table(o.Table)
+	case o.Model != nil:
+		return a.Model(o.Model)
+	}
+	return a.Namespace(o.Schema)
+}
+
+// Only is a state with an object of another and what it needs: the roles, without their passwords, and the schemas that
+// there are.
+func Only(s *catalog.State, o Object) (*catalog.State, []*pgerr.Error, error) {
 	var around []catalog.Change
 	for _, r := range s.Roles() {
 		bare := *r
@@ -373,7 +415,12 @@ func Only(s *catalog.State, rel *catalog.Relation, model *catalog.Model) (*catal
 		around = append(around, &catalog.PutRole{Role: &bare})
 	}
 	for _, sc := range s.Schemas() {
-		around = append(around, &catalog.PutSchema{Schema: sc})
+		switch {
+		case sc != o.Schema:
+			around = append(around, &catalog.PutSchema{Schema: sc})
+		case sc.OID == catalog.PublicOID: // which each new state has
+			around = append(around, &catalog.DropSchema{OID: sc.OID})
+		}
 	}
 	now, err := catalog.New().Apply(around)
 	if err != nil {
@@ -386,18 +433,19 @@ func Only(s *catalog.State, rel *catalog.Relation, model *catalog.Model) (*catal
 	for _, sc := range s.Schemas() {
 		next = max(next, sc.OID)
 	}
-	a := NewAdoption(Adoption{Old: s, Now: now, Owner: catalog.BootstrapRoleOID, SameFiles: true, NewOID: func() (types.OID, error) {
+	a := NewAdoption(Adoption{Old: s, Now: now, Owner: catalog.BootstrapRoleOID, SameFiles: true, Outside: true, NewOID: func() (types.OID, error) {
 		next++
 		return next, nil
 	}})
-	if rel != nil {
-		a.Schema, a.Name = s.Schema(rel.Schema), rel.Name
-		err = a.Table(rel)
-	} else {
-		a.Schema, a.Name = s.Schema(model.Schema), model.Name
-		err = a.Model(model)
+	switch {
+	case o.Table != nil:
+		a.Schema, a.Name = s.Schema(o.Table.Schema), o.Table.Name
+	case o.Model != nil:
+		a.Schema, a.Name = s.Schema(o.Model.Schema), o.Model.Name
+	default:
+		a.Name = o.Schema.Name
 	}
-	if err != nil {
+	if err := a.Adopt(o); err != nil {
 		return nil, nil, err
 	}
 	now, _, err = now.Commit(s.Version(), append([]catalog.Change{&catalog.SetCluster{ID: s.Cluster()}, &catalog.FinalizeVersion{Version: s.Finalized()}}, a.Changes...))

@@ -18,6 +18,7 @@ import (
 	"github.com/tributarydb/tributary/exec/disk"
 	"github.com/tributarydb/tributary/internal/errfs"
 	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/codec"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
@@ -50,11 +51,15 @@ func (c *cluster) add(t *testing.T, from, to int) {
 	var segs []*catalog.Segment
 	for i := from; i < to; i++ {
 		b := bytes.Repeat([]byte(fmt.Sprint(i, " ")), 1000+i)
-		id := catalog.SegmentID{byte(i), 1, byte(i >> 8)}
-		c.bytes[id] = b
-		segs = append(segs, &catalog.Segment{ID: id, Rows: 1, Bytes: int64(len(b)), XXH128: xxh3.Hash128(b).Bytes(), Nodes: []uint64{7, 8}})
+		c.bytes[segment(i, b).ID] = b
+		segs = append(segs, segment(i, b))
 	}
 	c.commit(t, &catalog.AppendSegments{Table: 20000, Segments: segs})
+}
+
+// segment describes file i.
+func segment(i int, b []byte) *catalog.Segment {
+	return &catalog.Segment{ID: catalog.SegmentID{byte(i), 1, byte(i >> 8)}, Rows: 1, Bytes: int64(len(b)), XXH128: xxh3.Hash128(b).Bytes(), Nodes: []uint64{7, 8}}
 }
 
 func (c *cluster) source(_ context.Context, f *catalog.Segment, take Take) error {
@@ -146,7 +151,7 @@ func TestIncremental(t *testing.T) {
 
 func keepFiles(t *testing.T, d *Dir, keep, want int) {
 	t.Helper()
-	if err := d.Keep(keep, ""); err != nil {
+	if err := d.Keep(keep, "", nil); err != nil {
 		t.Fatal(err)
 	}
 	n := 0
@@ -184,7 +189,7 @@ func TestCrash(t *testing.T) {
 			_, _, err = c.write(files)
 			if err == nil {
 				d, _ := Open(files, "/b")
-				err = d.Keep(1, "")
+				err = d.Keep(1, "", nil)
 			}
 			if full && err != nil && !pgerr.Is(err, pgerr.DiskFull) {
 				t.Errorf("step %d: %v", n, err)
@@ -226,23 +231,23 @@ func TestCrash(t *testing.T) {
 func TestUntrusted(t *testing.T) {
 	c := newCluster(t, 2)
 	state, _ := c.state.MarshalBinary()
-	good := bytes.Join(encode(Head{Version: 3, Objects: "table public.t"}, state), nil)
-	if b, err := decode("x", good); err != nil || b.Version != 3 || !bytes.Equal(b.State, state) {
+	good := bytes.Join(encode(magic, codec.Marshal(Head{Version: 3, Objects: "table public.t"}), state), nil)
+	if b, err := decodeBackup("x", good); err != nil || b.Version != 3 || !bytes.Equal(b.State, state) {
 		t.Fatal(b, err)
 	}
 	for i := range good {
 		bad := slices.Clone(good)
 		bad[i] ^= 0x40
-		if _, err := decode("x", bad); err == nil {
+		if _, err := decodeBackup("x", bad); err == nil {
 			t.Fatalf("byte %d of %d may be another", i, len(good))
 		}
-		if _, err := decode("x", good[:i]); err == nil {
+		if _, err := decodeBackup("x", good[:i]); err == nil {
 			t.Fatalf("%d bytes of %d are taken for all", i, len(good))
 		}
 	}
 	later := slices.Clone(good)
 	binary.LittleEndian.PutUint32(later[len(magic):], Format+1)
-	if _, err := decode("x", later); !pgerr.Is(err, pgerr.FeatureNotSupported) || !strings.Contains(err.Error(), "format 2") {
+	if _, err := decodeBackup("x", later); !pgerr.Is(err, pgerr.FeatureNotSupported) || !strings.Contains(err.Error(), "format 2") {
 		t.Error("of a later format:", err)
 	}
 	r := rand.New(rand.NewPCG(1, 2))
@@ -251,7 +256,7 @@ func TestUntrusted(t *testing.T) {
 		for range 1 + r.IntN(4) {
 			bad[r.IntN(len(bad))] = byte(r.Uint32())
 		}
-		b, err := decode("x", bytes.Join(encode(Head{}, bad), nil))
+		b, err := decodeBackup("x", bytes.Join(encode(magic, codec.Marshal(Head{}), bad), nil))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -2,6 +2,7 @@ package backup
 
 import (
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -19,8 +20,12 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// Format is the version of a directory's and a backup's format.
-const Format = 1
+// Format is the version of a directory's and a backup's format. archiveFormat is that of a directory which is an archive: programs that
+// do not know of archives would remove files of it.
+const (
+	Format        = 1
+	archiveFormat = 2
+)
 
 const (
 	markFile   = "tributary-backup"
@@ -31,8 +36,9 @@ const (
 
 // Dir is a directory of backups.
 type Dir struct {
-	path string
-	fs   place
+	path  string
+	fs    place
+	owner catalog.ClusterID // whose archive it is; zero: nobody's
 }
 
 // Path returns the directory that a URI names: an absolute path, or file:// and one, or s3://bucket/prefix.
@@ -68,26 +74,39 @@ func CreateIn(ctx context.Context, s object.Store, path string, charge func(int6
 }
 
 func open(files place, path string) (*Dir, error) {
-	d := &Dir{path, files}
+	d := &Dir{path: path, fs: files}
+	return d, d.mark()
+}
+
+// mark reads what kind of directory it is.
+func (d *Dir) mark() error {
 	b, err := d.read(d.join(markFile), 64)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, pgerr.New(pgerr.UndefinedFile, "directory %q has no backups", path)
+		return pgerr.New(pgerr.UndefinedFile, "directory %q has no backups", d.path)
 	}
 	if err != nil {
-		return nil, ioError(err, path)
+		return ioError(err, d.path)
 	}
-	format, err := strconv.Atoi(strings.TrimSpace(string(b)))
+	word, owner, _ := strings.Cut(strings.TrimSpace(string(b)), " ")
+	format, err := strconv.Atoi(word)
+	d.owner = catalog.ClusterID{}
+	if err == nil && format == archiveFormat {
+		var n int
+		if n, err = hex.Decode(d.owner[:], []byte(owner)[:min(len(owner), 2*len(d.owner))]); err == nil && n < len(d.owner) {
+			err = hex.ErrLength
+		}
+	}
 	switch {
 	case err != nil:
-		return nil, pgerr.New(pgerr.DataCorrupted, "file %q does not hold the format of a directory of backups", d.join(markFile))
-	case format != Format:
-		return nil, newer(path, format)
+		return pgerr.New(pgerr.DataCorrupted, "file %q does not hold the format of a directory of backups", d.join(markFile))
+	case format != Format && format != archiveFormat:
+		return newer(fmt.Sprintf("%q", d.path), format)
 	}
-	return d, nil
+	return nil
 }
 
 func newer(what string, format int) error {
-	return pgerr.Unsupported("%q has format %d: this version reads format %d", what, format, Format).
+	return pgerr.Unsupported("%s has format %d: this version reads format %d", what, format, Format).
 		WithHint("Use the version of Tributary that wrote it, or a newer one.")
 }
 
@@ -99,7 +118,7 @@ func create(files place, path string) (*Dir, error) {
 	if !pgerr.Is(err, pgerr.UndefinedFile) {
 		return d, err
 	}
-	d = &Dir{path, files}
+	d = &Dir{path: path, fs: files}
 	if err := files.MkdirAll(path); err != nil {
 		return nil, ioError(err, path)
 	}
@@ -108,9 +127,9 @@ func create(files place, path string) (*Dir, error) {
 		return nil, ioError(err, path)
 	}
 	// What a crash has left of this function is no reason to refuse the directory.
-	ours := []string{lockName, markFile + tempSuffix, "files", "backups"}
+	ours := []string{lockName, "files", "backups"}
 	for _, e := range there {
-		if !slices.Contains(ours, e) {
+		if !slices.Contains(ours, e) && !(strings.HasPrefix(e, markFile) && strings.HasSuffix(e, tempSuffix)) {
 			return nil, pgerr.New(pgerr.ObjectNotInPrerequisiteState, "directory %q is neither empty nor one of backups", path).WithDetail("It has %q.", e)
 		}
 	}
@@ -130,6 +149,9 @@ func (d *Dir) Lock() (release func() error, err error) {
 	}
 	if err != nil {
 		return nil, ioError(err, d.path)
+	}
+	if err := d.mark(); err != nil { // it may have become an archive
+		return nil, errors.Join(err, release())
 	}
 	return release, nil
 }

@@ -2,6 +2,7 @@ package backup
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"io"
 	"io/fs"
@@ -61,10 +62,10 @@ func (directory) Lock(path string) (func() error, error) {
 	return f.Close, nil
 }
 
-// Write implements place: the file gets its name once it is on stable storage.
+// Write implements place: the file gets its name once it is on stable storage. Of two that write it at once each has a file
+// of its own before.
 func (d directory) Write(path string, fill func(io.Writer) error) error {
-	temp := path + tempSuffix
-	_ = d.Remove(temp) // of a backup that was cut off
+	temp := path + "." + rand.Text()[:8] + tempSuffix
 	f, err := d.Create(temp)
 	if err != nil {
 		return err

@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/tributarydb/tributary/cluster/past"
 	"github.com/tributarydb/tributary/exec/store"
 	"github.com/tributarydb/tributary/sql/catalog"
 )
@@ -63,15 +64,34 @@ type Verified struct {
 	Backups, Files int
 	Bytes          int64
 	Damage         []error // in the order of the backups
+	// Of an archive: the files of commits, the commits in them, and to when it can be restored.
+	Logs, Commits int
+	Windows       []Window
 }
 
-// Verify reads all backups and all files that they name.
+// Verify reads all backups, all commits of an archive, and all files that they name.
 func (d *Dir) Verify(ctx context.Context) (v Verified, err error) {
 	names, err := d.Names()
 	if err != nil {
 		return v, err
 	}
 	seen := map[catalog.SegmentID]struct{}{}
+	look := func(name string, f *catalog.Segment) error {
+		if _, done := seen[f.ID]; done {
+			return nil
+		}
+		seen[f.ID] = struct{}{}
+		v.Files++
+		err := d.Give(ctx, name, f, func(b []byte) error {
+			v.Bytes += int64(len(b))
+			return nil
+		})
+		if ctx.Err() == nil && err != nil {
+			v.Damage = append(v.Damage, err)
+		}
+		return ctx.Err()
+	}
+	var heads []Head
 	for _, name := range names {
 		v.Backups++
 		b, err := d.Read(name)
@@ -83,23 +103,47 @@ func (d *Dir) Verify(ctx context.Context) (v Verified, err error) {
 			v.Damage = append(v.Damage, err)
 			continue
 		}
+		heads = append(heads, b.Head)
 		for _, f := range unique(state) {
-			if _, done := seen[f.ID]; done {
-				continue
-			}
-			seen[f.ID] = struct{}{}
-			v.Files++
-			err := d.Give(ctx, name, f, func(b []byte) error {
-				v.Bytes += int64(len(b))
-				return nil
-			})
-			if ctx.Err() != nil {
-				return v, ctx.Err()
-			}
-			if err != nil {
-				v.Damage = append(v.Damage, err)
+			if err := look(name, f); err != nil {
+				return v, err
 			}
 		}
 	}
-	return v, nil
+	return v, d.verifyLogs(heads, &v, look)
+}
+
+// verifyLogs reads the commits of an archive, and the files that they add.
+func (d *Dir) verifyLogs(heads []Head, v *Verified, look func(name string, f *catalog.Segment) error) error {
+	logs, err := d.logs()
+	if err != nil {
+		return err
+	}
+	for _, f := range logs {
+		v.Logs++
+		var added []*catalog.Segment
+		h, err := d.eachRecord(f, nil, func(r past.Record) (bool, error) {
+			v.Commits++
+			changes, err := r.Changes()
+			added = append(added, catalog.ArchivedFiles(changes)...)
+			return true, err
+		})
+		if err != nil {
+			v.Damage = append(v.Damage, err)
+			continue
+		}
+		here := map[catalog.SegmentID]struct{}{}
+		for _, id := range h.Files {
+			here[id] = struct{}{}
+		}
+		for _, g := range added {
+			if _, ok := here[g.ID]; ok {
+				if err := look(f.name, g); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	v.Windows, err = d.Windows(heads)
+	return err
 }

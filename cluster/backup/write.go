@@ -7,12 +7,15 @@ import (
 	"io"
 	"io/fs"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/tributarydb/tributary/exec/store"
 	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/codec"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
@@ -45,9 +48,24 @@ func (d *Dir) Put(ctx context.Context, f *catalog.Segment, o Options) error {
 	return (&writer{d: d, o: o}).put(ctx, f)
 }
 
-// Write makes a backup of a state, and returns its name.
+// PutAll writes files that the directory does not have yet; they are on stable storage then.
+func (d *Dir) PutAll(ctx context.Context, files []*catalog.Segment, o Options) error {
+	return (&writer{d: d, o: o}).putAll(ctx, files)
+}
+
+// Write makes a backup of a state, which may have what ends with sessions, and returns its name.
 func (d *Dir) Write(ctx context.Context, h Head, state *catalog.State, o Options) (name string, p Progress, err error) {
-	files := unique(state)
+	if err := d.belongs(h.Cluster); err != nil {
+		return "", p, err
+	}
+	lasting, err := catalog.WithoutSessions(state)
+	if err != nil {
+		return "", p, err
+	}
+	files := unique(lasting)
+	if h.Micros, h.Whole = max(state.Time().UnixMicro(), 0), !d.owner.IsZero() && h.Objects == ""; !h.Whole {
+		state = lasting
+	}
 	w := &writer{d: d, o: o, limit: limiter{rate: o.Rate}}
 	w.of, w.ofBytes = int64(len(files)), 0
 	for _, f := range files {
@@ -72,7 +90,7 @@ func (d *Dir) Write(ctx context.Context, h Head, state *catalog.State, o Options
 			break
 		}
 	}
-	return name, p, d.replace(filepath.Join("backups", name+backupEnd), encode(h, encoded))
+	return name, p, d.replace(filepath.Join("backups", name+backupEnd), encode(magic, codec.Marshal(h), encoded))
 }
 
 // unique lists the files of a state, each once.
@@ -219,59 +237,110 @@ func (l *limiter) wait(ctx context.Context, n int) error {
 	}
 }
 
-// Keep removes all but the newest n backups of the same objects, and then the files that no backup names.
-// It removes nothing where a backup cannot be read: its files are not known.
-func (d *Dir) Keep(n int, objects string) error {
+// Keep removes all but the newest n backups of the same objects, of an archive the commits before the first backup that
+// stays, and then the files that nothing names. It removes nothing where a backup cannot be read: its files are not known.
+//
+// live returns the state of the cluster, with all that was committed before the call; it is used for an archive, to which another
+// node may add commits meanwhile. Their files are not removed: one that was there when this began was committed by then. So the
+// state names it, or keeps it for the past until its commits are in the archive, and then a file of commits does.
+func (d *Dir) Keep(n int, objects string, live func() (*catalog.State, error)) error {
+	needed := map[string]struct{}{}
+	need := func(f *catalog.Segment) { needed[f.ID.String()] = struct{}{} }
+	there, err := d.files()
+	if err != nil {
+		return err
+	}
+	if !d.owner.IsZero() {
+		now, err := live()
+		if err != nil {
+			return err
+		}
+		for f := range catalog.FilesOf(now) {
+			need(f)
+		}
+		for _, g := range now.Graves() {
+			if g.File != nil {
+				need(g.File)
+			}
+		}
+	}
 	names, err := d.Names()
 	if err != nil {
 		return err
 	}
-	needed := map[string]struct{}{}
 	var old []string
-	for i := len(names) - 1; i >= 0; i-- {
-		b, err := d.Read(names[i])
+	first := uint64(0) // the version of the first backup that commits follow
+	for _, name := range slices.Backward(names) {
+		b, err := d.Read(name)
 		if err != nil {
 			return err
 		}
 		if b.Objects == objects {
 			if n--; n < 0 {
-				old = append(old, names[i])
+				old = append(old, d.backup(name))
 				continue
 			}
+		}
+		if d.base(b.Head) {
+			first = b.Version
 		}
 		state, err := b.Catalog()
 		if err != nil {
 			return err
 		}
 		for f := range catalog.FilesOf(state) {
-			needed[f.ID.String()] = struct{}{}
+			need(f)
 		}
 	}
-	for _, name := range old {
-		if err := d.fs.Remove(d.backup(name)); err != nil {
-			return ioError(err, d.path)
-		}
+	oldLogs, err := d.neededByLogs(first, needed)
+	if err != nil {
+		return err
 	}
 	// A backup must be gone for good before a file of it is.
-	if err := d.fs.SyncDir(d.join("backups")); err != nil {
-		return ioError(err, d.path)
-	}
-	for i := range 256 {
-		dir := d.join("files", fmt.Sprintf("%02x", i))
-		files, err := d.fs.Names(dir)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return ioError(err, d.path)
-		}
-		for _, f := range files {
-			if _, ok := needed[f]; ok {
-				continue
-			}
-			if err := d.fs.Remove(d.fs.Join(dir, f)); err != nil {
+	for _, x := range []struct {
+		paths []string
+		dir   string
+	}{{old, "backups"}, {oldLogs, "log"}} {
+		for _, path := range x.paths {
+			if err := d.fs.Remove(path); err != nil {
 				return ioError(err, d.path)
 			}
 		}
+		if len(x.paths) == 0 && x.dir == "log" {
+			continue
+		}
+		if err := d.fs.SyncDir(d.join(x.dir)); err != nil {
+			return ioError(err, d.path)
+		}
+	}
+	for _, f := range there {
+		_, ok := needed[f.name]
+		if ok || !d.owner.IsZero() && strings.HasSuffix(f.name, tempSuffix) { // another node may write it
+			continue
+		}
+		if err := d.fs.Remove(d.fs.Join(f.dir, f.name)); err != nil {
+			return ioError(err, d.path)
+		}
 	}
 	return nil
+}
+
+// present is a file in a directory.
+type present struct{ dir, name string }
+
+// files lists the files there are.
+func (d *Dir) files() (out []present, _ error) {
+	for i := range 256 {
+		dir := d.join("files", fmt.Sprintf("%02x", i))
+		names, err := d.fs.Names(dir)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, ioError(err, d.path)
+		}
+		for _, n := range names {
+			out = append(out, present{dir, n})
+		}
+	}
+	return out, nil
 }
 
 // damagedFile reports a file that a backup names and the directory has not, or has damaged.

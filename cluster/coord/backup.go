@@ -12,8 +12,6 @@ import (
 	"github.com/tributarydb/tributary/cluster/backup"
 	"github.com/tributarydb/tributary/cluster/session"
 	"github.com/tributarydb/tributary/cluster/settings"
-	"github.com/tributarydb/tributary/exec/disk"
-	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/exec/object"
 	"github.com/tributarydb/tributary/exec/store"
 	"github.com/tributarydb/tributary/exec/sysview"
@@ -96,46 +94,11 @@ func mayBackup(st *catalog.State, role types.OID, what string) error {
 
 // dir opens, or makes, the place of backups that a URI names. done gives back what is charged for it.
 func (c backups) dir(x *session.Execution, uri string, write bool) (_ *backup.Dir, done func(), err error) {
-	path, err := backup.Path(uri)
-	if err != nil {
-		return nil, nil, err
-	}
-	if !object.Remote(path) {
-		open := backup.Open
-		if write {
-			open = backup.Create
-		}
-		dir, err := open(disk.OS, path)
-		return dir, func() {}, err
-	}
-	s, err := x.Store(path, write)
-	if err != nil {
-		return nil, nil, err
-	}
-	acct := x.Pool.Account("parts of uploads", false)
-	charge := func(n int64) error {
-		if n < 0 {
-			acct.Shrink(-n)
-			return nil
-		}
-		return acct.Grow(n)
-	}
-	open := backup.OpenIn
-	if write {
-		open = backup.CreateIn
-	}
-	dir, err := open(x.Ctx, s, path, charge)
-	if err != nil {
-		acct.Close()
-	}
-	return dir, acct.Close, err
+	return openPlace(x.Ctx, x.Pool, uri, write, func(path string) (object.Store, error) { return x.Store(path, write) })
 }
 
 // backup handles BACKUP.
 func (c backups) backup(n *parse.Backup) (*session.Command, error) {
-	if n.Kind == "schema" {
-		return nil, pgerr.Unsupported("BACKUP SCHEMA is not supported").WithHint("BACKUP TO takes everything; BACKUP TABLE and BACKUP MODEL take one object.")
-	}
 	rate, keep, err := backupOptions(n.Options)
 	if err != nil {
 		return nil, err
@@ -192,6 +155,9 @@ func (c backups) backupTo(ctx context.Context, x *session.Execution, n *parse.Ba
 	}
 	head := backup.Head{Cluster: state.Cluster(), Version: state.Version(), At: began}
 	if n.Kind != "" {
+		if state, err = catalog.WithoutSessions(state); err != nil {
+			return nil, err
+		}
 		if state, head.Objects, err = c.only(x, state, n); err != nil {
 			return nil, err
 		}
@@ -201,7 +167,10 @@ func (c backups) backupTo(ctx context.Context, x *session.Execution, n *parse.Ba
 	}
 	name, p, err := dir.Write(ctx, head, state, o)
 	if err == nil && keep > 0 {
-		err = dir.Keep(keep, head.Objects)
+		err = dir.Keep(keep, head.Objects, func() (*catalog.State, error) {
+			err := c.cfg.Meta.Barrier(ctx)
+			return c.cfg.Meta.Current(), err
+		})
 	}
 	if err != nil {
 		return nil, err
@@ -219,11 +188,12 @@ func (c backups) backedUp(ctx context.Context, dir *backup.Dir, o backup.Options
 		if err := c.cfg.Meta.Barrier(ctx); err != nil {
 			return nil, err
 		}
-		state, err := catalog.WithoutSessions(c.cfg.Meta.Current())
+		state := c.cfg.Meta.Current()
+		lasting, err := catalog.WithoutSessions(state)
 		if err != nil {
 			return nil, err
 		}
-		for _, j := range state.Jobs() {
+		for _, j := range lasting.Jobs() {
 			if b := j.Blob(); b != nil && b.Inline == nil && j.State != catalog.JobDone {
 				err = errors.Join(err, dir.Put(ctx, b, o))
 			}
@@ -237,26 +207,39 @@ func (c backups) backedUp(ctx context.Context, dir *backup.Dir, o backup.Options
 
 // only is the state with the object alone that a BACKUP names, and what it is called.
 func (c backups) only(x *session.Execution, state *catalog.State, n *parse.Backup) (*catalog.State, string, error) {
-	rel, model, err := find(x, state, state, n.Kind, n.Name)
+	o, err := find(x, state, state, n.Kind, n.Name)
+	if err == nil && o == (backup.Object{}) {
+		err = notThere(n.Kind, n.Name, "")
+	}
 	if err != nil {
 		return nil, "", err
 	}
-	schema, name := types.OID(0), ""
-	switch {
-	case rel != nil:
-		schema, name = rel.Schema, rel.Name
-	case model != nil:
-		schema, name = model.Schema, model.Name
-	case n.Kind == "table":
-		return nil, "", pgerr.New(pgerr.UndefinedTable, "relation \"%s\" does not exist", strings.Join(n.Name, "."))
-	default:
-		return nil, "", pgerr.New(pgerr.UndefinedObject, "model \"%s\" does not exist", strings.Join(n.Name, "."))
-	}
-	only, warnings, err := backup.Only(state, rel, model)
+	only, warnings, err := backup.Only(state, o)
 	for _, w := range warnings {
 		c.s.Notice(w)
 	}
-	return only, objectName(n.Kind, state.Schema(schema).Name, name), err
+	schema, name := named(state, o)
+	return only, objectName(n.Kind, schema, name), err
+}
+
+// named returns the schema of an object, "" for a schema, and its name.
+func named(st *catalog.State, o backup.Object) (schema, name string) {
+	switch {
+	case o.Table != nil:
+		return st.Schema(o.Table.Schema).Name, o.Table.Name
+	case o.Model != nil:
+		return st.Schema(o.Model.Schema).Name, o.Model.Name
+	}
+	return "", o.Schema.Name
+}
+
+// notThere is the error of an object that does not exist, in a place.
+func notThere(kind string, name []string, in string) error {
+	code := map[string]pgerr.Code{"table": pgerr.UndefinedTable, "model": pgerr.UndefinedObject, "schema": pgerr.InvalidSchemaName}[kind]
+	if kind == "table" {
+		kind = "relation"
+	}
+	return pgerr.New(code, "%s \"%s\" does not exist%s", kind, strings.Join(name, "."), in)
 }
 
 // lookIn lists the names of the schemas in which a statement means an object, and the object's own.
@@ -273,38 +256,40 @@ func lookIn(x *session.Execution, view *catalog.State, named []string) (path []s
 
 // objectName is what a backup says of itself that has an object alone.
 func objectName(kind, schema, name string) string {
+	if schema == "" {
+		return kind + " " + lex.QuoteName(name)
+	}
 	return kind + " " + lex.QuoteName(schema) + "." + lex.QuoteName(name)
 }
 
-// find finds a table or a model of a state, a name without a schema along the search path of another.
-func find(x *session.Execution, in, view *catalog.State, kind string, named []string) (*catalog.Relation, *catalog.Model, error) {
-	path, name, err := lookIn(x, view, named)
-	if err != nil {
-		return nil, nil, err
+// find finds an object of a state, a table or model of a name without a schema along the search path of another; none is the zero value.
+func find(x *session.Execution, in, view *catalog.State, kind string, named []string) (o backup.Object, err error) {
+	if kind == "schema" {
+		return backup.Object{Schema: in.SchemaByName(named[0])}, nil
 	}
+	path, name, err := lookIn(x, view, named)
 	for _, p := range path {
 		sc := in.SchemaByName(p)
 		if sc == nil {
 			continue
 		}
 		if kind == "table" {
-			if rel := in.Relation(sc.OID, name); rel != nil {
-				return rel, nil, nil
-			}
-		} else if m := in.Model(sc.OID, name); m != nil {
-			return nil, m, nil
+			o.Table = in.Relation(sc.OID, name)
+		} else {
+			o.Model = in.Model(sc.OID, name)
+		}
+		if o != (backup.Object{}) {
+			break
 		}
 	}
-	return nil, nil, nil
+	return o, err
 }
 
-// restore handles RESTORE TABLE and RESTORE MODEL.
+// restore handles RESTORE TABLE, RESTORE MODEL and RESTORE SCHEMA.
 func (c backups) restore(n *parse.Restore) (*session.Command, error) {
-	switch n.Kind {
-	case "":
-		return nil, pgerr.Unsupported("RESTORE of everything into a cluster that runs is not supported").WithHint("tributary restore makes a new cluster of a backup.")
-	case "schema":
-		return nil, pgerr.Unsupported("RESTORE SCHEMA is not supported").WithHint("RESTORE TABLE and RESTORE MODEL take one object.")
+	if n.Kind == "" {
+		return nil, pgerr.Unsupported("RESTORE of everything into a cluster that runs is not supported").
+			WithHint("tributary restore makes a new cluster of a backup. RESTORE SCHEMA takes all of a schema.")
 	}
 	name := ""
 	for _, o := range n.Options {
@@ -338,9 +323,11 @@ func (c backups) restoreFrom(ctx context.Context, x *session.Execution, st *cata
 		return err
 	}
 	defer done()
-	path, last, err := lookIn(x, st, n.Name)
-	if err != nil {
-		return err
+	path, last := []string{""}, n.Name[0]
+	if n.Kind != "schema" {
+		if path, last, err = lookIn(x, st, n.Name); err != nil {
+			return err
+		}
 	}
 	asOf := time.Time{}
 	if n.AsOf != "" {
@@ -355,13 +342,15 @@ func (c backups) restoreFrom(ctx context.Context, x *session.Execution, st *cata
 	if err := acct.Grow(backup.Memory); err != nil {
 		return err
 	}
-	b, err := dir.Choose(name, asOf, func(name string) (*backup.Backup, error) {
+	b, err := dir.Choose(ctx, name, asOf, func(name string) (*backup.Backup, error) {
 		if err := acct.Resize(backup.Memory); err != nil {
 			return nil, err
 		}
-		return readBackup(acct, dir, name)
-	}, func(h backup.Head) bool {
-		return h.Objects == "" || slices.ContainsFunc(path, func(schema string) bool { return h.Objects == objectName(n.Kind, schema, last) })
+		return dir.ReadWithin(name, acct.Grow)
+	}, acct.Grow, func(h backup.Head) bool {
+		return h.Objects == "" || slices.ContainsFunc(path, func(schema string) bool {
+			return h.Objects == objectName(n.Kind, schema, last) || n.Kind != "schema" && h.Objects == objectName("schema", "", schema)
+		})
 	})
 	if err != nil {
 		return err
@@ -399,36 +388,31 @@ func (c backups) restoreFrom(ctx context.Context, x *session.Execution, st *cata
 
 // adoption plans to take in the object that a RESTORE names.
 func (c backups) adoption(ctx context.Context, x *session.Execution, old, st *catalog.State, n *parse.Restore) (*backup.Adoption, error) {
-	rel, model, err := find(x, old, st, n.Kind, n.Name)
-	schema, name := "", ""
-	switch {
-	case err != nil:
-		return nil, err
-	case rel != nil:
-		schema, name = old.Schema(rel.Schema).Name, rel.Name
-	case model != nil:
-		schema, name = old.Schema(model.Schema).Name, model.Name
-	case n.Kind == "table":
-		return nil, pgerr.New(pgerr.UndefinedTable, "relation \"%s\" does not exist in the backup", strings.Join(n.Name, "."))
-	default:
-		return nil, pgerr.New(pgerr.UndefinedObject, "model \"%s\" does not exist in the backup", strings.Join(n.Name, "."))
+	o, err := find(x, old, st, n.Kind, n.Name)
+	if err == nil && o == (backup.Object{}) {
+		err = notThere(n.Kind, n.Name, " in the backup")
 	}
+	if err != nil {
+		return nil, err
+	}
+	schema, name := named(old, o)
 	if n.As != nil {
 		given, as, err := catalog.ObjectName(n.As...)
 		if err != nil {
 			return nil, err
 		}
+		if given != "" && n.Kind == "schema" {
+			return nil, pgerr.New(pgerr.InvalidName, "improper name of a schema: %q", strings.Join(n.As, "."))
+		}
 		schema, name = cmp.Or(given, schema), as
 	}
-	into := st.SchemaByName(schema)
-	if into == nil {
-		return nil, pgerr.New(pgerr.InvalidSchemaName, "schema %q does not exist", schema)
+	a := backup.NewAdoption(backup.Adoption{Old: old, Now: st, Name: name, Owner: x.Caller.Role, NewOID: func() (types.OID, error) { return c.oids.New(ctx) }})
+	if n.Kind != "schema" {
+		if a.Schema = st.SchemaByName(schema); a.Schema == nil {
+			return nil, pgerr.New(pgerr.InvalidSchemaName, "schema %q does not exist", schema)
+		}
 	}
-	a := backup.NewAdoption(backup.Adoption{Old: old, Now: st, Schema: into, Name: name, Owner: x.Caller.Role, NewOID: func() (types.OID, error) { return c.oids.New(ctx) }})
-	if rel != nil {
-		return a, a.Table(rel)
-	}
-	return a, a.Model(model)
+	return a, a.Adopt(o)
 }
 
 // show handles SHOW BACKUPS.
@@ -451,45 +435,42 @@ func (c backups) show(n *parse.ShowBackups) (*session.Command, error) {
 			return nil, err
 		}
 		var rows [][]types.Datum
+		var heads []backup.Head
 		for _, name := range slices.Backward(names) {
-			row, err := c.backupRow(ctx, x, dir, name)
+			row, head, err := c.backupRow(ctx, x, dir, name)
 			if err != nil {
 				return nil, err
 			}
 			rows = append(rows, row)
+			heads = append(heads, head)
+		}
+		windows, err := dir.Windows(heads)
+		if err != nil {
+			return nil, err
+		}
+		for _, w := range windows {
+			c.s.Notice(pgerr.New(pgerr.SuccessfulCompletion, "the archive can be restored to any time %s", w))
 		}
 		return session.Table(listColumns, rows, "SHOW BACKUPS")
 	}}, nil
 }
 
 // backupRow describes a backup, or what is wrong with it.
-func (c backups) backupRow(ctx context.Context, x *session.Execution, dir *backup.Dir, name string) ([]types.Datum, error) {
+func (c backups) backupRow(ctx context.Context, x *session.Execution, dir *backup.Dir, name string) ([]types.Datum, backup.Head, error) {
 	acct := x.Pool.Account("backup", false)
 	defer acct.Close()
-	b, err := readBackup(acct, dir, name)
+	b, err := dir.ReadWithin(name, acct.Grow)
 	switch {
 	case ctx.Err() != nil:
-		return nil, ctx.Err()
+		return nil, backup.Head{}, ctx.Err()
 	case pgerr.Is(err, pgerr.DataCorrupted), pgerr.Is(err, pgerr.FeatureNotSupported):
-		return []types.Datum{name, nil, nil, nil, nil, nil, nil, pgerr.From(err).Message}, nil
+		return []types.Datum{name, nil, nil, nil, nil, nil, nil, pgerr.From(err).Message}, backup.Head{}, nil
 	case err != nil:
-		return nil, err
+		return nil, backup.Head{}, err
 	}
 	objects := types.Datum(nil)
 	if b.Objects != "" {
 		objects = b.Objects
 	}
-	return []types.Datum{name, micros(b.At), int64(b.Version), b.Cluster.String(), objects, b.Files, b.Bytes, nil}, nil
-}
-
-// readBackup reads a backup, whose bytes it charges.
-func readBackup(acct *mem.Account, dir *backup.Dir, name string) (*backup.Backup, error) {
-	size, err := dir.Size(name)
-	if err == nil {
-		err = acct.Grow(2 * size) // while it is read it may be there twice
-	}
-	if err != nil {
-		return nil, err
-	}
-	return dir.Read(name)
+	return []types.Datum{name, micros(b.At), int64(b.Version), b.Cluster.String(), objects, b.Files, b.Bytes, nil}, b.Head, nil
 }

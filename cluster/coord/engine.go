@@ -7,6 +7,7 @@ import (
 
 	"github.com/tributarydb/tributary/cluster/admin"
 	"github.com/tributarydb/tributary/cluster/advisory"
+	"github.com/tributarydb/tributary/cluster/archive"
 	"github.com/tributarydb/tributary/cluster/observe"
 	"github.com/tributarydb/tributary/cluster/query"
 	"github.com/tributarydb/tributary/cluster/resource"
@@ -45,6 +46,7 @@ type Config struct {
 	Trainer   training.Trainer
 	Blobs     training.Blobs
 	Backups   Backups
+	Commits   archive.Commits
 	Stores    *object.Stores
 	Keys      object.Keys // for secrets
 	// Elsewhere sends a signal to a session of another node. Observe records the node's history of statements
@@ -99,6 +101,7 @@ type Engine struct {
 	queries   *query.Planner
 	trainings *training.Jobs
 	schedules *schedule.Runner // nil before Supervise
+	archiver  func()           // ends it; nil before Supervise
 }
 
 // Trainings are the node's, with their metrics.
@@ -129,16 +132,18 @@ func New(cfg Config) *Engine {
 func (e *Engine) Close() {
 	if e.schedules != nil {
 		e.schedules.Close()
+		e.archiver()
 	}
 	e.Registry.Close()
 	e.trainings.Close()
 }
 
-// Supervise starts the loops that drive this node's trainings and schedules; Close ends it. It must
+// Supervise starts the loops that drive this node's trainings and schedules, and the archive; Close ends it. It must
 // be called once, when the engine is ready to run statements.
 func (e *Engine) Supervise() {
 	e.trainings.Supervise()
 	e.schedules = e.startSchedules()
+	e.archiver = e.startArchiver()
 }
 
 // shared returns the value of a setting that does not belong to a session. Where each

@@ -161,7 +161,7 @@ func (silent) Notice(*pgerr.Error) {}
 func (silent) Parameter(string, string) {}
 
 // runSchedule runs a schedule's statement in a session of its owner.
-func (e *Engine) runSchedule(ctx context.Context, s *catalog.Schedule) (err error) {
+func (e *Engine) runSchedule(ctx context.Context, s *catalog.Schedule) error {
 	if err := e.cfg.Meta.Barrier(ctx); err != nil {
 		return err
 	}
@@ -169,19 +169,23 @@ func (e *Engine) runSchedule(ctx context.Context, s *catalog.Schedule) (err erro
 	if owner == nil {
 		return pgerr.New(pgerr.UndefinedObject, "the owner of schedule %q does not exist", s.Name)
 	}
-	start := session.Startup{User: owner.Name, Database: catalog.DatabaseName, PID: ownPIDs + rand.Uint32N(ownPIDs), Secret: rand.Uint32(), Notify: silent{}, Own: true,
-		Params: [][2]string{{"application_name", "schedule " + s.Name}}}
+	params := [][2]string{{"application_name", "schedule " + s.Name}}
 	for _, v := range s.Settings {
 		if v.Name != "application_name" {
-			start.Params = append(start.Params, [2]string{v.Name, v.Value})
+			params = append(params, [2]string{v.Name, v.Value})
 		}
 	}
-	x, err := e.Connect(ctx, start)
+	return e.runOwn(ctx, owner.Name, s.Statement, params...)
+}
+
+// runOwn runs a statement of the node's own in a session of a role.
+func (e *Engine) runOwn(ctx context.Context, role, statement string, params ...[2]string) (err error) {
+	x, err := e.Connect(ctx, session.Startup{User: role, Database: catalog.DatabaseName, PID: ownPIDs + rand.Uint32N(ownPIDs), Secret: rand.Uint32(), Notify: silent{}, Own: true, Params: params})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, x.Close()) }()
-	list, err := x.Script(ctx, s.Statement)
+	list, err := x.Script(ctx, statement)
 	for _, st := range list {
 		if err == nil {
 			err = runAlone(ctx, x, st)

@@ -91,7 +91,8 @@ func droppedTable(ctx context.Context, c *dispatcher, x *session.Execution, st *
 		if err != nil {
 			return nil, nil, err
 		}
-		rel, _, err := find(x, then, then, "table", n.Name)
+		o, err := find(x, then, then, "table", n.Name)
+		rel := o.Table
 		switch {
 		case err != nil:
 			return nil, nil, err

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -104,13 +105,15 @@ func TestRestore(t *testing.T) {
 				"restore table s.t as u from 'here'":                                pgerr.InvalidName,
 				"restore table s.t as u from 'gs://b/c'":                            pgerr.FeatureNotSupported,
 				"restore from '" + dir + "'":                                        pgerr.FeatureNotSupported,
-				"restore schema s from '" + dir + "'":                               pgerr.FeatureNotSupported,
+				"restore schema s from '" + dir + "'":                               pgerr.DuplicateSchema,
+				"restore schema none from '" + dir + "'":                            pgerr.InvalidSchemaName,
+				"restore schema s as a.b from '" + dir + "'":                        pgerr.InvalidName,
 				"restore table flowers as g from '" + dir + "' with (backup = '')x": pgerr.SyntaxError,
 				"backup to 'here'":                                                  pgerr.InvalidName,
 				"backup to '" + dir + "' with (fast = 1)":                           pgerr.InvalidParameterValue,
 				"backup to '" + dir + "' with (keep = 0)":                           pgerr.InvalidParameterValue,
 				"backup to '" + dir + "' with (rate = 1)":                           pgerr.InvalidParameterValue,
-				"backup schema s to '" + dir + "'":                                  pgerr.FeatureNotSupported,
+				"backup schema none to '" + dir + "'":                               pgerr.InvalidSchemaName,
 				"backup to '" + nodes[0].o.Data + "'":                               pgerr.ObjectNotInPrerequisiteState,
 			} {
 				if _, err := c.do(sql); pgerr.CodeOf(err) != code {
@@ -184,6 +187,98 @@ func TestRestore(t *testing.T) {
 			}
 		})
 	}
+}
+
+// aSchema has an object of each kind, which name each other and one outside.
+const aSchema = `
+create role reader;
+create schema sx; comment on schema sx is 'a schema'; grant usage on schema sx to reader;
+set search_path = sx, public;
+create table public.outside (k int primary key, name text);
+insert into public.outside values (1, 'one'), (2, 'two');
+create type mood as enum ('sad', 'happy');
+create sequence numbers start 10; select nextval('numbers');
+create function twice(x int) returns int language sql immutable return x * 2;
+create function moods(m mood) returns text language sql immutable as 'select upper(m::text)';
+create aggregate total(int) (sfunc = int4pl, stype = int, initcond = '0');
+create table parent (id serial primary key, m mood default 'sad', n int default nextval('numbers'));
+insert into parent (m) select case when i % 3 = 0 then 'happy'::mood else 'sad' end from generate_series(1, 5000) i;
+create table child (p int references parent on delete cascade, k int references public.outside, check (twice(p) > 0));
+`
+
+// TestRestoreSchema: a schema comes back under another name and under its own, and its objects name each other, not those of the
+// schema that is there.
+func TestRestoreSchema(t *testing.T) {
+	nodes := start(t, 1, fewInline)
+	c := connect(t, nodes[0])
+	for _, s := range strings.Split(aSchema, ";\n") {
+		if strings.TrimSpace(s) != "" {
+			c.must(s)
+		}
+	}
+	c.must("insert into child select i, 1 + i % 2 from generate_series(1, 2000) i")
+	c.must("create index child_twice on child ((twice(p))) where twice(p) > 10")
+	c.must(`create view sums as select m, count(*) as n, total(sx.twice(parent.id)) as t, moods(m) as up from sx.parent group by m`)
+	c.must(`create view joined as select o.name, sx.child.p from sx.child join public.outside o using (k) where p in (select n from sums) or p < 10`)
+	c.must("create materialized view kept as select * from sums")
+	c.must("create index kept_m on kept (m)")
+	c.must("comment on view sums is 'sums'; grant select on sums to reader")
+	c.must("train model m using linear_regression predict n as select n, id from parent")
+	c.must("create view predicted as select id, round(predict('m', p)::numeric, 6) as y from parent p")
+	queries := []string{"select md5(string_agg(x::text, ',' order by x::text)) from %s.sums x", "select md5(string_agg(x::text, ',' order by x::text)) from %s.joined x",
+		"select md5(string_agg(x::text, ',' order by x::text)) from %s.kept x", "select md5(string_agg(x::text, ',' order by x::text)) from %s.predicted x",
+		"select md5(string_agg(x::text, ',' order by x::text)) from %s.child x",
+		"select string_agg(relname::text || relkind::text, ',' order by relname) from pg_class where relnamespace = '%s'::regnamespace",
+		"select string_agg(proname, ',' order by proname) from pg_proc where pronamespace = '%s'::regnamespace",
+		"select string_agg(conname || contype::text, ',' order by conname) from pg_constraint where connamespace = '%s'::regnamespace and contype <> 'f' or conname = 'child_p_fkey' and connamespace = '%[1]s'::regnamespace",
+		"select obj_description('%s'::regnamespace) || has_schema_privilege('reader', '%[1]s', 'usage')::text || has_table_privilege('reader', '%[1]s.sums', 'select')::text || obj_description('%[1]s.sums'::regclass)"}
+	look := func(schema string) (out []string) {
+		t.Helper()
+		for _, q := range queries {
+			out = append(out, c.one(fmt.Sprintf(q, schema)))
+		}
+		return out
+	}
+	was := look("sx")
+	dir := filepath.Join(t.TempDir(), "b")
+	c.must(`backup schema sx to '` + dir + "'")
+	c.must("set search_path = public")
+	c.must(`restore schema sx as two from '` + dir + "'")
+	if got := look("two"); !slices.Equal(got, was) {
+		t.Errorf("under another name:\n%q\nwas\n%q", got, was)
+	}
+	// What it has is its own.
+	c.must(`truncate sx.child; update sx.parent set m = 'sad'`)
+	if got := look("two"); !slices.Equal(got, was) {
+		t.Errorf("after the old one has changed:\n%q\nwas\n%q", got, was)
+	}
+	if got := c.one("select n from two.parent order by id limit 1"); got != "11" {
+		t.Error(got)
+	}
+	c.must("insert into two.parent default values")
+	for sql, code := range map[string]pgerr.Code{"insert into two.child values (1000000, 1)": pgerr.ForeignKeyViolation, "drop table two.parent": pgerr.DependentObjectsStillExist,
+		"insert into two.child values (-1, 1)": pgerr.CheckViolation, `drop schema sx`: pgerr.DependentObjectsStillExist} {
+		if _, err := c.do(sql); pgerr.CodeOf(err) != code {
+			t.Errorf("%s: %v", sql, err)
+		}
+	}
+	c.must(`drop schema sx cascade`)
+	if got := look("two"); len(got) != len(was) {
+		t.Error(got)
+	}
+	c.must(`restore schema sx from '` + dir + "'")
+	if got := look("sx"); !slices.Equal(got, was) {
+		t.Errorf("in its place:\n%q\nwas\n%q", got, was)
+	}
+	// What is outside must be there.
+	c.must(`drop schema two, sx cascade; drop table outside`)
+	if _, err := c.do(`restore schema sx from '` + dir + "'"); !pgerr.Is(err, pgerr.UndefinedTable) {
+		t.Error(err)
+	}
+	c.must("create schema empty; create table empty.t (v int); set search_path = public")
+	c.must("backup schema empty to '" + dir + "'")
+	c.must("backup schema public to '" + dir + "'")
+	c.must("restore schema public as pub from '" + dir + "'")
 }
 
 // TestBackupWhileTraining: a training removes its old checkpoint as soon as there is a newer one. No backup fails or has

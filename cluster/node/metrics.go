@@ -2,11 +2,15 @@ package node
 
 import (
 	"cmp"
+	"context"
 	"runtime"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/tributarydb/tributary/cluster/archive"
 	"github.com/tributarydb/tributary/exec/sysview"
+	"github.com/tributarydb/tributary/sql/catalog"
 )
 
 // Collectors are the metrics of this node alone, each where it is counted, and those of all members.
@@ -19,6 +23,8 @@ type nodeCollector struct{ n *Node }
 
 var (
 	sessionsDesc = prometheus.NewDesc("tributary_sessions", "Sessions of this gateway by state.", []string{"state"}, nil)
+	behindDesc   = prometheus.NewDesc("tributary_archive_behind_seconds", "For how long a commit is there that is not in the archive, where this node leads; 0 for none.", nil, nil)
+	failedDesc   = prometheus.NewDesc("tributary_archive_failures_total", "Attempts to archive commits that failed, of the cluster.", nil, nil)
 	buildDesc    = prometheus.NewDesc("tributary_build_info", "1: the version of the program, and of Go.", []string{"version", "goversion"}, nil)
 )
 
@@ -26,6 +32,8 @@ var (
 func (nodeCollector) Describe(ch chan<- *prometheus.Desc) {
 	ch <- sessionsDesc
 	ch <- buildDesc
+	ch <- behindDesc
+	ch <- failedDesc
 }
 
 // Collect implements prometheus.Collector.
@@ -36,6 +44,14 @@ func (c nodeCollector) Collect(ch chan<- prometheus.Metric) {
 	}
 	for _, state := range []string{"active", "idle", "idle in transaction", "idle in transaction (aborted)"} {
 		ch <- prometheus.MustNewConstMetric(sessionsDesc, gauge, float64(states[state]), state)
+	}
+	if st := c.n.raft.Current(); c.n.raft.Leads() && catalog.Archiving(st) != nil {
+		behind := 0.0
+		if _, since := archive.Behind(context.Background(), st, c.n.past.Commits); !since.IsZero() {
+			behind = max(time.Since(since).Seconds(), 0)
+		}
+		ch <- prometheus.MustNewConstMetric(behindDesc, gauge, behind)
+		ch <- prometheus.MustNewConstMetric(failedDesc, counter, float64(catalog.Archived(st).Failures))
 	}
 	ch <- prometheus.MustNewConstMetric(buildDesc, gauge, 1, cmp.Or(c.n.o.Version, "unknown"), runtime.Version())
 }

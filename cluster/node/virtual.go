@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tributarydb/tributary/cluster/archive"
 	"github.com/tributarydb/tributary/cluster/query"
 	"github.com/tributarydb/tributary/cluster/repl"
 	"github.com/tributarydb/tributary/cluster/rpc"
@@ -118,6 +119,12 @@ func (h *viewHost) Sessions() []sysview.SessionRow {
 			QueueNode: i.QueueNode, QueuePlace: i.QueuePlace, Progress: i.Progress})
 	}
 	return out
+}
+
+// Archive implements sysview.Host.
+func (h *viewHost) Archive() (int64, time.Time) {
+	n, since := archive.Behind(h.ctx, h.n.raft.Current(), h.n.past.Commits)
+	return int64(n), since
 }
 
 func (h *viewHost) Settings() []sysview.SettingRow  { return h.SettingRows() }

@@ -3,11 +3,11 @@ package past
 import (
 	"bufio"
 	"context"
+	"errors"
 	"slices"
 	"strconv"
 	"time"
 
-	"github.com/tributarydb/tributary/cluster/meta"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
@@ -116,7 +116,7 @@ func (h *History) at(ctx context.Context, at moment) (*entry, error) {
 	h.states.mu.Lock()
 	next := e.next
 	h.states.mu.Unlock()
-	if next.version > 0 && !at.has(next.version, next.micros) {
+	if next.Version > 0 && !at.has(next.Version, next.Micros) {
 		return e, nil // it was asked for before
 	}
 	s, next, err := h.replay(ctx, files, e.state, at)
@@ -140,57 +140,85 @@ func unknown(at moment, first time.Time) *pgerr.Error {
 }
 
 // replay applies the commits after a state up to a moment. It returns the commit that follows, too.
-func (h *History) replay(ctx context.Context, files []*file, s *catalog.State, at moment) (_ *catalog.State, next record, _ error) {
+func (h *History) replay(ctx context.Context, files []*file, s *catalog.State, at moment) (_ *catalog.State, next Record, _ error) {
+	err := h.walk(ctx, files, s.Version(), func(rec Record) (bool, error) {
+		if !at.has(rec.Version, rec.Micros) {
+			if s.Time().IsZero() { // from before commits had times, or anything was
+				return false, unknown(at, time.UnixMicro(rec.Micros))
+			}
+			next = Record{Version: rec.Version, Micros: rec.Micros}
+			return false, nil
+		}
+		after, err := rec.Apply(s)
+		if err != nil {
+			return false, errTorn
+		}
+		s = after
+		return true, nil
+	})
+	switch {
+	case errors.Is(err, errTorn):
+		return nil, next, unknown(at, time.Time{}).WithDetail("A file of the history cannot be read.")
+	case err == nil && next.Version == 0:
+		// A later commit would have ended it, and there is one: the time is before the newest state's.
+		err = unknown(at, time.Time{}).WithDetail("The history has a gap there: the node did not apply the commits of this time one by one.")
+	}
+	return s, next, err
+}
+
+// walk calls use with the commits after a version for as long as each follows the one before, and there is more to use.
+func (h *History) walk(ctx context.Context, files []*file, version uint64, use func(Record) (more bool, err error)) error {
 	var buf []byte
 	for i, f := range files {
-		if f.state || f.version > s.Version() {
+		if f.state || f.version > version {
 			continue
 		}
-		if slices.ContainsFunc(files[i+1:], func(x *file) bool { return !x.state && x.version <= s.Version() }) {
-			continue // the state is in a later one
+		if slices.ContainsFunc(files[i+1:], func(x *file) bool { return !x.state && x.version <= version }) {
+			continue // the version is in a later one
 		}
 		r, err := h.o.Files.Open(f.path)
 		if err != nil {
-			return nil, next, unknown(at, time.Time{}).WithDetail("A file of the history cannot be read.")
+			return errTorn
 		}
+		more := true
 		in := bufio.NewReaderSize(r, 256<<10)
-		_, err = readHeader(in)
-		for n := 0; err == nil; n++ {
-			var rec record
-			if rec, buf, err = readRecord(in, buf); err != nil {
-				break
-			}
-			if n%1000 == 0 && ctx.Err() != nil {
-				err = context.Cause(ctx)
-				_ = r.Close()
-				return nil, next, err
-			}
-			if rec.version <= s.Version() {
+		_, torn := readHeader(in)
+		for n := 0; torn == nil && more && err == nil; n++ {
+			var rec Record
+			if rec, buf, torn = ReadRecord(in, buf); torn != nil || rec.Version <= version {
 				continue
 			}
-			if rec.before != s.Version() {
+			if rec.Before != version {
 				break
 			}
-			if !at.has(rec.version, rec.micros) {
-				_ = r.Close()
-				if s.Time().IsZero() { // from before commits had times, or anything was
-					return nil, next, unknown(at, time.UnixMicro(rec.micros))
-				}
-				return s, record{version: rec.version, micros: rec.micros}, nil
+			rec.Command = slices.Clone(rec.Command) // which the state keeps
+			more, err = use(rec)
+			if version = rec.Version; n%1000 == 0 && err == nil && ctx.Err() != nil {
+				err = context.Cause(ctx)
 			}
-			cmd, bad := meta.ReadCommand(slices.Clone(rec.command)) // which the state keeps
-			if bad != nil {
-				break
-			}
-			changes, _ := cmd.Changes()
-			after, _, bad := catalog.CommitAt(s, rec.version, rec.micros, changes)
-			if bad != nil {
-				break
-			}
-			s = after
 		}
 		_ = r.Close()
+		if err != nil || !more {
+			return err
+		}
 	}
-	// A later commit would have ended the loop, and there is one: the time is before the newest state's.
-	return nil, next, unknown(at, time.Time{}).WithDetail("The history has a gap there: the node did not apply the commits of this time one by one.")
+	return nil
+}
+
+// Commits returns the commits after a version, each of which follows the one before, of about so many bytes at most. There are none
+// where the history has a gap.
+func (h *History) Commits(ctx context.Context, after uint64, most int64) (out []Record, err error) {
+	h.mu.Lock()
+	h.flush()
+	files := slices.Clone(h.files)
+	h.mu.Unlock()
+	err = h.walk(ctx, files, after, func(rec Record) (bool, error) {
+		out = append(out, rec)
+		most -= int64(len(rec.Command)) + recordSize
+		return most > 0, nil
+	})
+	if errors.Is(err, errTorn) {
+		err = nil
+	}
+	return out, err
 }

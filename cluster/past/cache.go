@@ -20,7 +20,7 @@ const maxStates = 8
 // entry is a state, and what is seen of it.
 type entry struct {
 	state   *catalog.State
-	next    record // the commit after it, without its command; version 0: not known
+	next    Record // the commit after it, without its command; version 0: not known
 	bytes   int64
 	charged bool
 	sight   catalog.Sight
@@ -72,7 +72,7 @@ func (c *cache) release(n int64) {
 }
 
 // keep keeps a state that was made from an entry's, and returns its entry.
-func (c *cache) keep(e *entry, s *catalog.State, next record) (*entry, error) {
+func (c *cache) keep(e *entry, s *catalog.State, next Record) (*entry, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, x := range c.entries {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
+	"github.com/tributarydb/tributary/cluster/meta"
 	"github.com/tributarydb/tributary/exec/disk"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -93,45 +94,69 @@ func nameOf(version uint64, end string) string {
 	return strings.Repeat("0", 20-len(s)) + s + end
 }
 
-// record is a commit as a file has it.
-type record struct {
-	before, version uint64
-	micros          int64
-	command         []byte
+// Record is a commit as files have it.
+type Record struct {
+	Before, Version uint64 // of the states before and after it
+	Micros          int64  // State.Time after it, in Unix µs
+	Command         []byte // of package meta
 }
 
-func (r record) append(b []byte) []byte {
+// Changes decodes the commit. The changes keep bytes of Command.
+func (r Record) Changes() ([]catalog.Change, error) {
+	cmd, err := meta.ReadCommand(r.Command)
+	if err != nil {
+		return nil, err
+	}
+	changes, _ := cmd.Changes()
+	return changes, nil
+}
+
+// Apply returns the state after the commit, which keeps bytes of Command.
+func (r Record) Apply(s *catalog.State) (*catalog.State, error) {
+	if r.Before != s.Version() {
+		return nil, pgerr.New(pgerr.DataCorrupted, "the commit of version %d follows version %d, not %d", r.Version, r.Before, s.Version())
+	}
+	changes, err := r.Changes()
+	if err != nil {
+		return nil, err
+	}
+	after, _, err := catalog.CommitAt(s, r.Version, r.Micros, changes)
+	return after, err
+}
+
+// Append appends the encoded record.
+func (r Record) Append(b []byte) []byte {
 	at := len(b)
 	b = append(b, make([]byte, recordHead)...)
-	b = binary.LittleEndian.AppendUint64(b, r.before)
-	b = binary.LittleEndian.AppendUint64(b, r.version)
-	b = binary.LittleEndian.AppendUint64(b, uint64(r.micros))
-	b = append(b, r.command...)
+	b = binary.LittleEndian.AppendUint64(b, r.Before)
+	b = binary.LittleEndian.AppendUint64(b, r.Version)
+	b = binary.LittleEndian.AppendUint64(b, uint64(r.Micros))
+	b = append(b, r.Command...)
 	rest := b[at+recordHead:]
 	binary.LittleEndian.PutUint32(b[at:], uint32(len(rest)))
 	binary.LittleEndian.PutUint32(b[at+4:], crc32.Checksum(rest, castagnoli))
 	return b
 }
 
-// readRecord reads a record into buf; errTorn at the end of what can be read.
-func readRecord(r io.Reader, buf []byte) (record, []byte, error) {
+// ReadRecord reads a record into buf, which it returns. It fails at the end of what can be read.
+func ReadRecord(r io.Reader, buf []byte) (Record, []byte, error) {
 	var head [recordHead]byte
 	if _, err := io.ReadFull(r, head[:]); err != nil {
-		return record{}, buf, errTorn
+		return Record{}, buf, errTorn
 	}
 	n := binary.LittleEndian.Uint32(head[:])
 	if n < recordSize-recordHead || n > maxRecord {
-		return record{}, buf, errTorn
+		return Record{}, buf, errTorn
 	}
 	if cap(buf) < int(n) {
 		buf = make([]byte, n)
 	}
 	buf = buf[:n]
 	if _, err := io.ReadFull(r, buf); err != nil || crc32.Checksum(buf, castagnoli) != binary.LittleEndian.Uint32(head[4:]) {
-		return record{}, buf, errTorn
+		return Record{}, buf, errTorn
 	}
 	le := binary.LittleEndian
-	return record{le.Uint64(buf), le.Uint64(buf[8:]), int64(le.Uint64(buf[16:])), buf[24:]}, buf, nil
+	return Record{le.Uint64(buf), le.Uint64(buf[8:]), int64(le.Uint64(buf[16:])), buf[24:]}, buf, nil
 }
 
 // writeState writes a state to a file, which is there in full or not at all.

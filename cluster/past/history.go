@@ -50,7 +50,8 @@ type History struct {
 	size    int64          // of the last state's file
 	full    bool           // the disk is: nothing is written
 	of      *catalog.Definitions
-	keep    time.Duration // how long, by the definitions of
+	keep    time.Duration    // how long, by the definitions of
+	archive *catalog.Archive // that needs the commits after its version; nil for none
 
 	states cache
 }
@@ -141,11 +142,11 @@ func (h *History) follow() {
 	}
 	var buf []byte
 	for {
-		var rec record
-		if rec, buf, err = readRecord(in, buf); err != nil || rec.before != h.last {
+		var rec Record
+		if rec, buf, err = ReadRecord(in, buf); err != nil || rec.Before != h.last {
 			return
 		}
-		h.last = rec.version
+		h.last = rec.Version
 		h.commits++
 	}
 }
@@ -200,7 +201,7 @@ func (h *History) Applied(before, after *catalog.State, command []byte) {
 	if d := after.Definitions(); d != h.of {
 		h.of, h.keep = d, catalog.LongestRetention(after)
 	}
-	if h.full || h.keep == 0 {
+	if h.archive = catalog.KeptFor(after); h.full || !h.wanted() {
 		h.stop()
 		return
 	}
@@ -211,7 +212,7 @@ func (h *History) Applied(before, after *catalog.State, command []byte) {
 		return
 	}
 	n := len(h.buf)
-	h.buf = record{before.Version(), after.Version(), after.Time().UnixMicro(), command}.append(h.buf)
+	h.buf = Record{before.Version(), after.Version(), after.Time().UnixMicro(), command}.Append(h.buf)
 	n = len(h.buf) - n
 	h.last, h.since, h.commits = after.Version(), h.since+int64(n), h.commits+1
 	h.writing.bytes += int64(n)
@@ -222,6 +223,9 @@ func (h *History) Applied(before, after *catalog.State, command []byte) {
 		h.begin(after, true)
 	}
 }
+
+// wanted reports whether anything is to be written down.
+func (h *History) wanted() bool { return h.keep > 0 || h.archive != nil }
 
 // begin begins a file of commits after a state, which is written too if that is asked for.
 func (h *History) begin(s *catalog.State, state bool) {
@@ -320,11 +324,14 @@ func (h *History) Trim() {
 			h.o.Log.Warn("the disk is nearly full: the history of the catalog is removed, the oldest first", "files", len(h.files))
 		}
 	}
-	if h.of != nil && h.keep == 0 {
+	if h.of != nil && !h.wanted() {
 		h.removeBefore(len(h.files))
 		return
 	}
 	horizon := h.o.Now().Add(-h.keep).UnixMicro()
+	if h.archive != nil {
+		horizon = min(horizon, h.archive.Micros-1)
+	}
 	first, bytes := 0, int64(0)
 	for i, f := range h.files {
 		if f.state && f.micros <= horizon && h.of != nil {

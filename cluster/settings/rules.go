@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/tributarydb/tributary/cluster/backup"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/charset"
 	"github.com/tributarydb/tributary/sql/datetime"
@@ -115,6 +116,14 @@ func retention(v string) (string, error) {
 			WithHint("Give a length of time, such as 30min, 1h or 7 days.")
 	}
 	return v, nil
+}
+
+// archivePlace takes a place for backups.
+func archivePlace(v string) (string, error) {
+	if v = strings.TrimSpace(v); v == "" {
+		return v, nil
+	}
+	return backup.Path(v)
 }
 
 // asOf takes a time, or an interval up to now. Which time it is depends on the transaction.

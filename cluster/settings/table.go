@@ -1,10 +1,16 @@
 package settings
 
-import "sort"
+import (
+	"sort"
+
+	"github.com/tributarydb/tributary/sql/catalog"
+)
 
 // defs are all settings. The values are PostgreSQL 15's where it has them.
 var defs = []*Def{
 	{Name: "data_directory", Kind: String, Context: Internal, Category: "File Locations", Desc: "Shows the node's directory, to superusers."},
+	{Name: catalog.SettingArchive, Kind: String, Context: Sighup, parse: archivePlace, Category: "Write-Ahead Log / Archiving", Desc: "Sets the directory, or s3://bucket/prefix, to which all commits go after a backup, so that the cluster can be restored to any moment; empty for none."},
+	{Name: catalog.SettingArchiveTimeout, Kind: Int, Default: "60", Min: 1, Max: 86400, Unit: "s", Context: Sighup, Category: "Write-Ahead Log / Archiving", Desc: "Sets within how long a commit is to be in the archive."},
 	{Name: "application_name", Kind: String, Context: User, Report: true, Category: "Reporting and Logging / What to Log", Desc: "Sets the application name to be reported in statistics and logs."},
 	{Name: "auto_explain.log_analyze", Kind: Bool, Default: "off", Context: Super, Category: "Customized Options", Desc: "Logs what the operators of a plan did, not only what was estimated."},
 	{Name: "auto_explain.log_buffers", Kind: Bool, Default: "off", Context: Super, only: true, Category: "Customized Options", Desc: "Logs buffer usage."},

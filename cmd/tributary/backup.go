@@ -15,11 +15,10 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/tributarydb/tributary/cluster/backup"
-	"github.com/tributarydb/tributary/cluster/raftnode"
+	"github.com/tributarydb/tributary/cluster/node"
 	"github.com/tributarydb/tributary/cmd/flags"
 	"github.com/tributarydb/tributary/exec/disk"
 	"github.com/tributarydb/tributary/exec/object"
-	"github.com/tributarydb/tributary/exec/store"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/lex"
 )
@@ -82,8 +81,8 @@ No server is needed. Start the new cluster's first node with tributary serve --d
 func restoreCommand(ctx context.Context, args []string) error {
 	fs := flags.New("restore", restoreUsage)
 	from := fs.String("from", "", "directory with backups, or s3://bucket/prefix, which is read with AWS_ACCESS_KEY_ID and the like")
-	name := fs.String("backup", "", "name of the backup (default: the newest)")
-	asOf := fs.String("as-of", "", "the newest backup that was made no later, such as 2026-11-28T12:00:00Z")
+	name := fs.String("backup", "", "name of the backup (default: the newest, or of an archive all that it has)")
+	asOf := fs.String("as-of", "", "the newest backup that was made no later, or of an archive the state of that moment, such as 2026-11-28T12:00:00Z")
 	data := fs.String("data", "", "directory to make, of the new cluster's first node")
 	if err := fs.Parse(args); err != nil {
 		return err
@@ -105,7 +104,7 @@ func restoreCommand(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	b, err := dir.Choose(*name, until, dir.Read, func(h backup.Head) bool { return h.Objects == "" })
+	b, err := dir.Choose(ctx, *name, until, dir.Read, nil, func(h backup.Head) bool { return h.Objects == "" })
 	if err != nil {
 		return err
 	}
@@ -114,44 +113,23 @@ func restoreCommand(ctx context.Context, args []string) error {
 	}
 	began := time.Now()
 	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	err = raftnode.Found(*data, log, func(cluster catalog.ClusterID, node uint64) (*catalog.State, error) {
-		return restored(ctx, dir, b, filepath.Join(*data, "segments"), cluster, node)
-	})
+	state, err := b.Catalog()
 	if err != nil {
 		return err
 	}
-	fmt.Printf("backup %s of %s: %d files, %d bytes, in %.1f s\nStart the node: tributary serve --data %s\n", b.Name, b.At.Format(time.RFC3339), b.Files, b.Bytes, time.Since(began).Seconds(), *data)
+	archive, _ := state.Setting(catalog.SettingArchive)
+	if err := node.Restore(ctx, *data, dir, b.Name, state, log); err != nil {
+		return err
+	}
+	var files, bytes int64
+	for f := range catalog.FilesOf(state) {
+		files, bytes = files+1, bytes+f.Bytes
+	}
+	fmt.Printf("backup %s, as of %s: %d files, %d bytes, in %.1f s\nStart the node: tributary serve --data %s\n", b.Name, b.Moment().UTC().Format(time.RFC3339Nano), files, bytes, time.Since(began).Seconds(), *data)
+	if archive != "" {
+		fmt.Printf("Its commits do not go to the archive of the old cluster, %s: ALTER SYSTEM SET archive names one of its own.\n", archive)
+	}
 	return nil
-}
-
-// restored puts a backup's files into a node's store and returns the state of the cluster that the node founds.
-func restored(ctx context.Context, dir *backup.Dir, b *backup.Backup, segments string, cluster catalog.ClusterID, node uint64) (_ *catalog.State, err error) {
-	state, err := b.Catalog()
-	if err != nil {
-		return nil, err
-	}
-	st, err := store.Open(store.Options{Dir: segments, Node: node})
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, st.Close()) }()
-	err = backup.Each(ctx, state, func(ctx context.Context, f *catalog.Segment) error {
-		in, err := st.Receive(f)
-		if err != nil {
-			return err
-		}
-		err = dir.Give(ctx, b.Name, f, func(block []byte) error {
-			_, err := in.Write(block)
-			return err
-		})
-		if err != nil {
-			in.Abort()
-			return err
-		}
-		return in.Commit()
-	})
-	catalog.Refound(state, cluster, node)
-	return state, err
 }
 
 // openBackups opens a directory, or s3://bucket/prefix with the credentials of the environment.
@@ -200,6 +178,12 @@ func verified(w io.Writer, v backup.Verified) error {
 		fmt.Fprintln(w, plain(d))
 	}
 	fmt.Fprintf(w, "%d backups, %d files, %d bytes\n", v.Backups, v.Files, v.Bytes)
+	if v.Logs > 0 {
+		fmt.Fprintf(w, "%d commits in %d files of an archive\n", v.Commits, v.Logs)
+	}
+	for _, x := range v.Windows {
+		fmt.Fprintf(w, "can be restored to any time %s\n", x)
+	}
 	if n := len(v.Damage); n > 0 {
 		return fmt.Errorf("%d of them are damaged or missing", n)
 	}

@@ -17,6 +17,8 @@ type Host interface {
 	Locks() []LockRow
 	Nodes() []NodeRow
 	Tasks() []TaskRow
+	// Archive is how many commits the archive lacks as far as the node knows, and since when the first is there.
+	Archive() (behind int64, since time.Time)
 	// NodeRows returns the rows of a relation of which each node has some, from all nodes that
 	// answer, in the order of the nodes. They have the relation's columns; only those of cols, by
 	// their numbers from 1, need to have values.

@@ -73,6 +73,7 @@ func init() {
 		"pg_catalog.pg_type":                       pgType,
 		"pg_catalog.pg_user":                       pgUser,
 		"pg_catalog.pg_views":                      pgViews,
+		"pg_catalog.pg_stat_archiver":              pgStatArchiver,
 
 		"information_schema.administrable_role_authorizations":     infoAdministrableRoles,
 		"information_schema.applicable_roles":                      infoApplicableRoles,
@@ -137,5 +138,6 @@ func init() {
 		"cluster.version":    clusterVersion,
 		"cluster.history":    clusterHistory,
 		"cluster.secrets":    clusterSecrets,
+		"cluster.archive":    clusterArchive,
 	}
 }

@@ -131,6 +131,8 @@ func (fakeHost) Tasks() []TaskRow {
 	return []TaskRow{{Statement: "s1", Stage: 1, Node: "n7", State: "running", Rows: 5}}
 }
 
+func (fakeHost) Archive() (int64, time.Time) { return 0, time.Time{} }
+
 // NodeRows has two nodes that counted the same statement.
 func (fakeHost) NodeRows(relation string, _ []int16) ([][]types.Datum, error) {
 	if relation == "pg_stat_statements" {

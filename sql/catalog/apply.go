@@ -48,7 +48,7 @@ func (s *State) apply(version uint64, at int64, changes []Change, commit bool) (
 	if redefined {
 		next.definitions = new(Definitions)
 	}
-	e.keepGraves(redefined)
+	e.keepGraves(redefined || next.archive != s.archive)
 	return &next, e.out, nil
 }
 

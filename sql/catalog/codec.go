@@ -27,6 +27,7 @@ var kinds = []Change{
 	&ForgetPast{},
 	&PutSecret{}, &DropSecret{},
 	&PutResourceGroup{}, &DropResourceGroup{},
+	&PutArchive{},
 }
 
 func init() { codec.Union(kinds...) }
@@ -91,6 +92,7 @@ type image struct {
 	Forgotten  int64
 	Secrets    []*Secret
 	Groups     []*ResourceGroup
+	Archive    *Archive
 }
 
 type imageSeq struct {
@@ -134,7 +136,7 @@ func (s *State) MarshalBinary() ([]byte, error) {
 	im := image{Version: s.version, NextOID: s.nextOID, Schemas: sorted(s.schemas), Relations: sorted(s.relations), Enums: sorted(s.types),
 		Roles: sorted(s.roles), Models: sorted(s.models), Jobs: sorted(s.jobs), Nodes: sorted(s.nodes), Manifests: sorted(s.manifests),
 		Settings: s.settings, Cluster: s.cluster, Removed: slices.Sorted(maps.Keys(s.removed)), Database: s.database, Defaults: s.DefaultGrants(), Statistics: sorted(s.statistics), Functions: sorted(s.functions), Schedules: sorted(s.schedules),
-		Finalized: s.finalized, At: s.at, Graves: s.graves, Forgotten: s.forgotten, Secrets: sorted(s.secrets), Groups: sorted(s.groups)}
+		Finalized: s.finalized, At: s.at, Graves: s.graves, Forgotten: s.forgotten, Secrets: sorted(s.secrets), Groups: sorted(s.groups), Archive: s.archive}
 	for _, oid := range slices.Sorted(maps.Keys(s.sequences)) {
 		im.Sequences = append(im.Sequences, imageSeq{oid, s.sequences[oid]})
 	}
@@ -185,7 +187,7 @@ func UnmarshalState(b []byte) (*State, error) {
 	}
 	s := New()
 	s.version, s.nextOID, s.finalized = im.Version, im.NextOID, im.Finalized
-	s.at, s.graves, s.forgotten = im.At, im.Graves, im.Forgotten // graveDue 0: the next commit computes it
+	s.at, s.graves, s.forgotten, s.archive = im.At, im.Graves, im.Forgotten, im.Archive // graveDue 0: the next commit computes it
 	s.schemas, s.roles, s.comments = map[types.OID]*Schema{}, map[types.OID]*Role{}, map[Dep]string{}
 	for _, x := range im.Schemas {
 		s.schemas[x.OID] = x

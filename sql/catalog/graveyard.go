@@ -61,6 +61,7 @@ type kept struct {
 	// process began.
 	moved, removedAt uint64
 	lost             map[types.OID]bool // see Lost
+	archive          *Archive           // never changed in place
 }
 
 // Time is the time of the newest commit that the state has: the greatest that a gateway's clock showed. Zero for a state from
@@ -171,8 +172,11 @@ func (e *edit) buryVersions(old, now *Model) {
 	}
 }
 
-// until is when a grave's time ends, as State.at.
+// until is when a grave's time ends, as State.at: not before what needs the file is in the archive.
 func until(s *State, g *Grave) int64 {
+	if a := KeptFor(s); a != nil && g.File != nil && g.Left > a.Micros {
+		return math.MaxInt64
+	}
 	keep := g.Keep
 	if r := s.relations[g.Of]; r != nil {
 		keep = int64(RetentionOf(s, r) / time.Microsecond)
@@ -185,8 +189,8 @@ func until(s *State, g *Grave) int64 {
 	return g.Left + keep
 }
 
-// keepGraves adds the graves of this commit, and removes those whose time has come. redefined says that retention may be another
-// since the last commit.
+// keepGraves adds the graves of this commit, and removes those whose time has come. redefined says that retention, or what the
+// archive has, may be another since the last commit.
 func (e *edit) keepGraves(redefined bool) {
 	s := e.s
 	if !e.commit || len(s.graves)+len(e.buried) == 0 {

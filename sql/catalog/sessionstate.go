@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"maps"
 	"slices"
 	"strings"
 )
@@ -44,6 +45,9 @@ func WithoutSessions(s *State) (*State, error) {
 // old member is a member, nor remembered as one.
 func Refound(s *State, cluster ClusterID, node uint64) {
 	s.cluster, s.nodes, s.removed, s.graves = cluster, map[uint64]*Node{}, map[uint64]bool{}, nil
+	// The archive goes on to be the old cluster's.
+	s.archive, s.settings = nil, maps.Clone(s.settings)
+	delete(s.settings, SettingArchive)
 	here := []uint64{node}
 	for g := range FilesOf(s) {
 		g.Nodes = slices.Clone(here)

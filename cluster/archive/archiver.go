@@ -1,0 +1,353 @@
+package archive
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strconv"
+	"time"
+
+	"github.com/tributarydb/tributary/cluster/backup"
+	"github.com/tributarydb/tributary/cluster/past"
+	"github.com/tributarydb/tributary/exec/mem"
+	"github.com/tributarydb/tributary/exec/store"
+	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/pgerr"
+)
+
+// Catalog is the replicated catalog.
+type Catalog interface {
+	Current() *catalog.State
+	Commit(ctx context.Context, changes []catalog.Change) error
+}
+
+// Config is what a node's archiver works with. All fields are required.
+type Config struct {
+	Catalog Catalog
+	Leads   func() bool
+	Commits Commits
+	// Open opens, or makes, the directory of a place; done is called after its last use.
+	Open func(ctx context.Context, place string) (dir *backup.Dir, done func(), err error)
+	// Source gives the bytes of a file of the cluster.
+	Source func(ctx context.Context, f *catalog.Segment, take backup.Take) error
+	// Backup makes a backup of everything in a place.
+	Backup func(ctx context.Context, place string) error
+	// Event records that something happened to a place.
+	Event func(severity, place, message string)
+	Pool  *mem.Pool
+	Log   *slog.Logger
+}
+
+// Commits returns the commits after a version, as past.History does.
+type Commits func(ctx context.Context, after uint64, most int64) ([]past.Record, error)
+
+const (
+	// tick is how often it is looked whether commits are due.
+	tick = 100 * time.Millisecond
+	// most is how many bytes of commits a file has, or one commit more.
+	most = 4 << 20
+	// maxError bounds the text of an error in the catalog.
+	maxError = 500
+	// gapPause is the least time between two backups because of commits that are missing.
+	gapPause = 10 * time.Minute
+)
+
+// Archiver sends commits while its node leads.
+type Archiver struct {
+	cfg    Config
+	looked string    // the place of which it is known that commits lead to the version that is recorded
+	gap    time.Time // when a backup was made last because commits were missing
+	said   string    // the last error that is an event
+}
+
+// New makes one; Run runs it.
+func New(c Config) *Archiver { return &Archiver{cfg: c} }
+
+// Run sends commits until ctx ends.
+func (a *Archiver) Run(ctx context.Context) {
+	t := time.NewTicker(tick)
+	defer t.Stop()
+	var last time.Time
+	was := ""
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-t.C:
+		}
+		st := a.cfg.Catalog.Current()
+		place, _ := st.Setting(catalog.SettingArchive)
+		if place == "" || !a.cfg.Leads() {
+			was, a.looked = "", ""
+			continue
+		}
+		if place == was && time.Since(last) < Timeout(st)/2 {
+			continue
+		}
+		last, was = time.Now(), place
+		if err := a.round(ctx, place); err != nil && ctx.Err() == nil {
+			a.failed(ctx, place, err)
+		}
+	}
+}
+
+// DefaultTimeout is SettingArchiveTimeout unless it is set.
+const DefaultTimeout = time.Minute
+
+// Timeout is within how long commits are to be in the archive.
+func Timeout(st *catalog.State) time.Duration {
+	text, _ := st.Setting(catalog.SettingArchiveTimeout)
+	if n, err := strconv.ParseInt(text, 10, 64); err == nil && n > 0 {
+		return time.Duration(n) * time.Second
+	}
+	return DefaultTimeout
+}
+
+// failed records an attempt that failed. One that another node was in the way of did not.
+func (a *Archiver) failed(ctx context.Context, place string, err error) {
+	a.looked = ""
+	e := pgerr.From(err)
+	a.cfg.Log.Warn("commits cannot be archived", "archive", place, "err", err)
+	if e.Code == pgerr.SerializationFailure || e.Code == pgerr.CannotConnectNow || e.Code == pgerr.StatementCompletionUnknown {
+		return
+	}
+	st := a.cfg.Catalog.Current()
+	was := recorded(st)
+	now := was
+	if catalog.Archiving(st) == nil {
+		now = begun(st, place)
+	}
+	if a.said != e.Message {
+		a.said = e.Message
+		a.cfg.Event("error", place, e.Message)
+	}
+	now.Failures, now.FailedAt, now.Error = now.Failures+1, time.Now().UnixMicro(), e.Message[:min(len(e.Message), maxError)]
+	if err := a.record(ctx, was, now); err != nil {
+		a.cfg.Log.Debug("recording that commits cannot be archived", "err", err)
+	}
+}
+
+// recorded is what the catalog has of the archive.
+func recorded(st *catalog.State) catalog.Archive {
+	if a := catalog.Archived(st); a != nil {
+		return *a
+	}
+	return catalog.Archive{}
+}
+
+// begun is an archive to which commits of a state and later are to go. The figures of the one before go on, for those who watch
+// them.
+func begun(st *catalog.State, place string) catalog.Archive {
+	a := recorded(st)
+	a.Place, a.Version, a.Micros, a.Based, a.Error = place, st.Version(), max(st.Time().UnixMicro(), 0), false, ""
+	return a
+}
+
+func (a *Archiver) record(ctx context.Context, was, now catalog.Archive) error {
+	return a.cfg.Catalog.Commit(ctx, []catalog.Change{&catalog.PutArchive{Archive: now, After: was}})
+}
+
+// round sends what there is to a place.
+func (a *Archiver) round(ctx context.Context, place string) error {
+	dir, done, err := a.cfg.Open(ctx, place)
+	if err != nil {
+		return err
+	}
+	defer done()
+	made, err := dir.Claim(a.cfg.Catalog.Current().Cluster())
+	if err != nil {
+		return err
+	}
+	if made { // perhaps since somebody has removed it
+		a.looked = ""
+	}
+	acct := a.cfg.Pool.Account("archive", false)
+	defer acct.Close()
+	if err := acct.Grow(backup.Memory); err != nil {
+		return err
+	}
+	if now := catalog.Archiving(a.cfg.Catalog.Current()); now != nil && now.Based && a.looked != place {
+		leads, err := dir.Leads(now.Version, func(name string) (*backup.Backup, error) {
+			if err := acct.Resize(backup.Memory); err != nil {
+				return nil, err
+			}
+			return dir.ReadWithin(name, acct.Grow)
+		})
+		if err == nil && !leads {
+			err = a.bridge(ctx, place, "the archive has no backup from which its commits lead on")
+		}
+		if err != nil {
+			return err
+		}
+	}
+	a.looked = place
+	for {
+		st := a.cfg.Catalog.Current()
+		now := catalog.Archiving(st)
+		switch {
+		case now == nil || !now.Based:
+			if err := a.begin(ctx, place, "the archive begins with a backup"); err != nil {
+				return err
+			}
+			continue
+		case st.Forgotten().UnixMicro() > now.Micros:
+			if err := a.bridge(ctx, place, "files of the past were removed, for their room, before they were in the archive"); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := acct.Resize(backup.Memory + 4*most); err != nil { // records, encoded, compressed
+			return err
+		}
+		records, err := a.cfg.Commits(ctx, now.Version, most)
+		if err != nil {
+			return err
+		}
+		if len(records) == 0 && st.Version() > now.Version {
+			if err := a.bridge(ctx, place, "this node does not have all commits that the archive lacks"); err != nil {
+				return err
+			}
+			continue
+		}
+		sent, err := a.send(ctx, dir, acct, now, records)
+		if err != nil || !sent {
+			return err
+		}
+	}
+}
+
+// bridge makes a backup because commits are missing, but not again and again: on a disk that is nearly full no commits are kept.
+func (a *Archiver) bridge(ctx context.Context, place, why string) error {
+	if !a.gap.IsZero() && time.Since(a.gap) < gapPause {
+		return pgerr.New(pgerr.ObjectNotInPrerequisiteState, "%s", why).WithHint("A new backup is made %s after the last one that was made for this.", gapPause)
+	}
+	a.gap = time.Now()
+	return a.begin(ctx, place, why+": a new backup is made")
+}
+
+// begin makes a backup with which the archive begins, or goes on after a gap. Files and commits after the present state are
+// kept from now on.
+func (a *Archiver) begin(ctx context.Context, place, why string) error {
+	st := a.cfg.Catalog.Current()
+	now := begun(st, place)
+	if err := a.record(ctx, recorded(st), now); err != nil {
+		return err
+	}
+	a.cfg.Event("info", place, why)
+	// Where no past is kept, nodes write down only what follows what was just recorded.
+	from := a.cfg.Catalog.Current()
+	if err := a.cfg.Backup(ctx, place); err != nil {
+		return err
+	}
+	based := now
+	based.Version, based.Micros, based.Based = from.Version(), from.Time().UnixMicro(), true
+	return a.record(ctx, now, based)
+}
+
+// changed returns whether commits change anything but what the catalog has of the archive, and the files that they add.
+func changed(records []past.Record) (yes bool, files map[catalog.SegmentID]struct{}, err error) {
+	files = map[catalog.SegmentID]struct{}{}
+	for _, r := range records {
+		changes, err := r.Changes()
+		if err != nil {
+			return false, nil, err
+		}
+		for _, c := range changes {
+			if _, mine := c.(*catalog.PutArchive); !mine {
+				yes = true
+			}
+		}
+		for _, f := range catalog.ArchivedFiles(changes) {
+			files[f.ID] = struct{}{}
+		}
+	}
+	return yes, files, nil
+}
+
+// send writes commits and their files, and records that. It reports false if there is nothing to write.
+func (a *Archiver) send(ctx context.Context, dir *backup.Dir, acct *mem.Account, now *catalog.Archive, records []past.Record) (bool, error) {
+	yes, wanted, err := changed(records)
+	if err != nil || !yes {
+		return false, err
+	}
+	size := int64(0)
+	for _, r := range records {
+		size += int64(len(r.Command))
+	}
+	if err := acct.Resize(backup.Memory + 4*max(most, size)); err != nil {
+		return false, err
+	}
+	// A file that the catalog does not name any more, nor keeps for the past, is one of a temporary table, unless files of the
+	// past were removed before their time.
+	st := a.cfg.Catalog.Current()
+	if st.Forgotten().UnixMicro() > now.Micros {
+		return true, nil
+	}
+	var files []*catalog.Segment
+	var ids []catalog.SegmentID
+	take := func(f *catalog.Segment) {
+		if _, ok := wanted[f.ID]; ok {
+			delete(wanted, f.ID)
+			files, ids = append(files, f), append(ids, f.ID)
+		}
+	}
+	if len(wanted) > 0 {
+		for f := range catalog.FilesOf(st) {
+			take(f)
+		}
+		for _, g := range st.Graves() {
+			if g.File != nil {
+				take(g.File)
+			}
+		}
+	}
+	o := backup.Options{Source: a.cfg.Source}
+	if err := dir.PutAll(ctx, files, o); err != nil {
+		return false, err
+	}
+	for _, j := range st.Jobs() { // the newest checkpoint, if it is not gone before it is read
+		if b := j.Blob(); b != nil && b.Inline == nil && !b.ID.IsZero() && j.State != catalog.JobDone {
+			var gone *store.CorruptError
+			switch err := dir.PutAll(ctx, []*catalog.Segment{b}, o); {
+			case err == nil:
+				ids = append(ids, b.ID)
+			case !errors.As(err, &gone):
+				return false, err
+			}
+		}
+	}
+	name, err := dir.WriteLog(records, ids)
+	if err != nil {
+		return false, err
+	}
+	last := records[len(records)-1]
+	next := *now
+	next.Version, next.Micros, next.Logs, next.Log, next.At = last.Version, last.Micros, now.Logs+1, name, time.Now().UnixMicro()
+	if next.Error = ""; a.said != "" {
+		a.said = ""
+		a.cfg.Event("info", now.Place, "commits are archived again")
+	}
+	return true, a.record(ctx, *now, next)
+}
+
+// Behind is what an archive lacks as far as a node knows, of the next few MB of commits: how many, and since when the first is
+// there.
+func Behind(ctx context.Context, st *catalog.State, commits Commits) (n int, since time.Time) {
+	a := catalog.Archiving(st)
+	if a == nil {
+		return 0, since
+	}
+	records, err := commits(ctx, a.Version, most)
+	if err != nil {
+		return 0, since
+	}
+	for i, r := range records {
+		if yes, _, err := changed(records[i : i+1]); err != nil || !yes {
+			continue
+		}
+		if n++; n == 1 {
+			since = time.UnixMicro(r.Micros)
+		}
+	}
+	return n, since
+}

@@ -1,0 +1,92 @@
+package coord
+
+import (
+	"context"
+
+	"github.com/tributarydb/tributary/cluster/archive"
+	"github.com/tributarydb/tributary/cluster/backup"
+	"github.com/tributarydb/tributary/exec/disk"
+	"github.com/tributarydb/tributary/exec/mem"
+	"github.com/tributarydb/tributary/exec/object"
+	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/lex"
+	"github.com/tributarydb/tributary/sql/pgerr"
+)
+
+// startArchiver starts what sends commits to the archive while this node leads.
+func (e *Engine) startArchiver() (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	a := archive.New(archive.Config{Catalog: e.cfg.Meta, Leads: e.cfg.Members.Leads, Commits: e.cfg.Commits, Pool: e.cfg.Pool, Log: e.cfg.Log,
+		Open: e.openArchive, Backup: e.archiveBase,
+		Source: func(ctx context.Context, f *catalog.Segment, take backup.Take) error {
+			return e.cfg.Backups.Read(ctx, f, take)
+		},
+		Event: func(severity, place, message string) {
+			if e.cfg.Observe != nil {
+				e.cfg.Observe.Event("archive", severity, place, message)
+			}
+		}})
+	go func() {
+		defer close(done)
+		a.Run(ctx)
+	}()
+	return func() {
+		cancel()
+		<-done
+	}
+}
+
+// openArchive opens, or makes, the archive's directory with the rights of the superuser who named it.
+func (e *Engine) openArchive(ctx context.Context, place string) (*backup.Dir, func(), error) {
+	return openPlace(ctx, e.cfg.Pool, place, true, func(path string) (object.Store, error) { return e.cfg.Stores.For(catalog.BootstrapRoleOID, path, true) })
+}
+
+// archiveBase makes a backup in the archive.
+func (e *Engine) archiveBase(ctx context.Context, place string) error {
+	if err := e.cfg.Meta.Barrier(ctx); err != nil {
+		return err
+	}
+	role := e.cfg.Meta.Current().Role(catalog.BootstrapRoleOID)
+	if role == nil {
+		return pgerr.Internal("there is no first superuser")
+	}
+	return e.runOwn(ctx, role.Name, "BACKUP TO "+lex.QuoteLiteral(place), [2]string{"application_name", "archive"}, [2]string{"statement_timeout", "0"}, [2]string{"transaction_timeout", "0"})
+}
+
+// openPlace opens, or makes, the place of backups that a URI names; store is called for one in a bucket. done gives back what is charged for it.
+func openPlace(ctx context.Context, pool *mem.Pool, uri string, write bool, store func(path string) (object.Store, error)) (_ *backup.Dir, done func(), err error) {
+	path, err := backup.Path(uri)
+	if err != nil {
+		return nil, nil, err
+	}
+	if !object.Remote(path) {
+		open := backup.Open
+		if write {
+			open = backup.Create
+		}
+		dir, err := open(disk.OS, path)
+		return dir, func() {}, err
+	}
+	s, err := store(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	acct := pool.Account("parts of uploads", false)
+	charge := func(n int64) error {
+		if n < 0 {
+			acct.Shrink(-n)
+			return nil
+		}
+		return acct.Grow(n)
+	}
+	open := backup.OpenIn
+	if write {
+		open = backup.CreateIn
+	}
+	dir, err := open(ctx, s, path, charge)
+	if err != nil {
+		acct.Close()
+	}
+	return dir, acct.Close, err
+}
