@@ -125,10 +125,8 @@ func plain(name string, args []types.Type, ret types.Type) Agg {
 		return &bitwise{op: name[4], typ: args[0]}
 	case "var_pop", "var_samp", "variance", "stddev", "stddev_pop", "stddev_samp":
 		return newVariance(name, args[0], ret)
-	case "corr", "covar_pop", "covar_samp":
-		return &pair{fn: name}
 	}
-	if strings.HasPrefix(name, "regr_") {
+	if ofPairs[name] || strings.HasPrefix(name, "regr_") {
 		return &pair{fn: name}
 	}
 	return metricOf(name, args)

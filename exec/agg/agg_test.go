@@ -401,38 +401,62 @@ func (s spec) encoded(t *testing.T, r *rand.Rand, parts []agg.Agg) agg.Agg {
 	return a
 }
 
-// TestShared: avg and sum over the same values share one state, whichever of them keeps it.
+// TestShared: aggregates over the same values have the results, and the states, that they have by themselves, whichever
+// of them keeps the states for both.
 func TestShared(t *testing.T) {
 	r := rand.New(rand.NewSource(2))
-	for _, ty := range []types.Type{types.Int2, types.Int4, types.Int8, types.FixedNumeric(9, 2, false), types.Float8, types.Numeric} {
-		arg := "(" + types.Type{OID: ty.OID, Mod: -1}.String() + ")"
-		id := map[types.OID]string{types.Int2OID: "(int2)", types.Int4OID: "(int4)", types.Int8OID: "(int8)", types.NumericOID: "(numeric)", types.Float8OID: "(float8)"}[ty.OID]
-		sum, avg := bind(t, fn.ByID("sum"+id), []types.Type{ty}), bind(t, fn.ByID("avg"+id), []types.Type{ty})
-		if want := ty.OID != types.Float8OID && (ty.OID != types.NumericOID || ty.IsFixed()); agg.Shared(sum.call, avg.call) != want || agg.Shared(avg.call, sum.call) != want {
-			t.Fatalf("%s: shared: %v", arg, !want)
-		} else if !want {
-			continue
-		}
-		rows := sum.data(r, 50)
-		of := make([]uint32, len(rows))
-		for _, p := range [][2]spec{{sum, avg}, {avg, sum}} {
-			a := p[0].fed(t, rows, of, 7)
-			got, err := agg.View(a, p[1].fresh(t)).Results(0, 2)
+	shared := map[string]int{}
+	specs := specs(t)
+	for _, a := range specs {
+		for _, b := range specs {
+			if !slices.Equal(a.ts, b.ts) || !agg.Shared(a.call, b.call) {
+				continue
+			}
+			shared[a.name()+" "+b.name()]++
+			rows := a.data(r, 50)
+			from, own := a.fed(t, rows, make([]uint32, len(rows)), 7), b.fresh(t)
+			view := agg.View(from, own)
+			got, err := view.Results(0, 2)
+			if err != nil {
+				t.Fatal(err)
+			}
+			states, err := view.States(0, 2)
+			if err != nil {
+				t.Fatal(err)
+			}
+			merged := b.fresh(t)
+			merged.Resize(2)
+			if err := merged.MergeStates([]uint32{0, 1}, states.(*array.Binary)); err != nil {
+				t.Fatal(err)
+			}
+			again, err := merged.Results(0, 2)
 			if err != nil {
 				t.Fatal(err)
 			}
 			for g, in := range [][]types.Row{rows, nil} {
-				if x, want := types.DatumAt(p[1].call.Typ, got, g), p[1].reference(t, in); !p[1].same(x, want) {
-					t.Errorf("%s of %s by %s: got %v, want %v", p[1].name(), ty, p[0].name(), x, want)
+				want := b.reference(t, in)
+				for _, res := range []arrow.Array{got, again} {
+					if x := types.DatumAt(b.call.Typ, res, g); !b.same(x, want) {
+						t.Errorf("%s of %s by %s: got %v, want %v", b.name(), b.ts[0], a.name(), x, want)
+					}
 				}
 			}
+			d, f := b.call, b.call
+			d.Distinct = true
+			f.Filter = &expr.Const{Typ: types.Bool, Val: true}
+			if agg.Shared(a.call, d) || agg.Shared(f, a.call) {
+				t.Error("DISTINCT and FILTER have states of their own")
+			}
 		}
-		d := avg.call
-		d.Distinct = true
-		f := avg.call
-		f.Filter = &expr.Const{Typ: types.Bool, Val: true}
-		if agg.Shared(sum.call, d) || agg.Shared(f, sum.call) {
-			t.Error("DISTINCT and FILTER have states of their own")
+	}
+	for _, names := range []string{"sum avg", "avg sum", "stddev avg", "var_pop count", "corr regr_slope", "regr_count covar_pop", "sum count"} {
+		if shared[names] == 0 {
+			t.Errorf("%s: not shared", names)
+		}
+	}
+	for _, names := range []string{"avg stddev", "count sum", "sum min", "corr count"} {
+		if shared[names] > 0 {
+			t.Errorf("%s: shared", names)
 		}
 	}
 }

@@ -54,6 +54,9 @@ func newCollect(call expr.AggCall, args []types.Type, env *function.Env, m *mach
 	if call.Fn.Name == "concordance_index" {
 		return concordance{c}, nil
 	}
+	if k := newKeyed(c); k != nil {
+		return k, nil
+	}
 	return c, nil
 }
 

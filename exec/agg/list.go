@@ -8,7 +8,6 @@ import (
 
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/kernel/exact"
-	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
@@ -185,55 +184,6 @@ func (e *fixedExtreme[T]) UpdateList(g uint32, rows []int32, n int, args []arrow
 	for _, r := range rows {
 		if !nulls || !args[0].IsNull(int(r)) {
 			e.put(g, vals[r])
-		}
-	}
-	return nil
-}
-
-// Shared reports whether the states of a serve b too, if their arguments are the
-// same: a sum and an average keep the same, a variance these and more.
-func Shared(a, b expr.AggCall) bool {
-	if a.Filter != nil || b.Filter != nil || a.Distinct || b.Distinct || len(a.OrderBy)+len(b.OrderBy) > 0 || len(a.Args) != len(b.Args) || a.Direct+b.Direct > 0 {
-		return false
-	}
-	if x := powers(a); x == 0 || x < powers(b) || powers(b) == 0 {
-		return false
-	}
-	t := a.Args[0].Type()
-	return t.IsInteger() || t.IsFixed()
-}
-
-// powers returns up to which power of its argument a call keeps sums; 0 if it does something else.
-func powers(c expr.AggCall) int {
-	switch c.Fn.Name {
-	case "sum", "avg":
-		return 1
-	case "var_pop", "var_samp", "variance", "stddev", "stddev_pop", "stddev_samp":
-		return 2
-	}
-	return 0
-}
-
-// View returns b's results from the states of a, for calls that are Shared. It is
-// valid until a changes.
-func View(a, b Agg) Agg {
-	from, wide := a.(*intVariance)
-	sums, ok := a.(*intSum)
-	if wide {
-		sums, ok = &from.sums, true
-	}
-	switch b := b.(type) {
-	case *intSum:
-		if ok {
-			v := *b
-			v.s, v.over = sums.s, sums.over
-			return &v
-		}
-	case *intVariance:
-		if wide {
-			v := *b
-			v.sums, v.xx, v.over = from.sums, from.xx, from.over
-			return &v
 		}
 	}
 	return nil

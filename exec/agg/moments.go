@@ -71,9 +71,10 @@ func (m *moments) sums() (s sums, err error) {
 // Update takes (Y, X), as the SQL functions do.
 func (p *pair) Update(groups []uint32, args []arrow.Array) error {
 	y, x := args[0].(*array.Float64), args[1].(*array.Float64)
+	ys, xs, nulls := y.Float64Values(), x.Float64Values(), x.NullN()+y.NullN() > 0
 	for i, g := range groups {
-		if !x.IsNull(i) && !y.IsNull(i) {
-			p.s[g].add(x.Value(i), y.Value(i))
+		if !nulls || !x.IsNull(i) && !y.IsNull(i) {
+			p.s[g].add(xs[i], ys[i])
 		}
 	}
 	return nil

@@ -163,6 +163,7 @@ type builder struct {
 	kept     *programs // nil: built once
 	keys     map[*plan.Scan][]op.ScanKeys
 	sortings map[*plan.Window]window.Sorting // of windows below others that their rows are sorted for
+	firsts   map[*plan.Sort]int              // of sorts below DISTINCT ON: how many keys it has
 	below    [][]op.Operator                 // of the nodes that the one being built reads
 }
 

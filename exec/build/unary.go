@@ -12,6 +12,7 @@ import (
 	"github.com/tributarydb/tributary/exec/op/window"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/planner/rewrite"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -188,16 +189,20 @@ func (b *builder) sort(ctx context.Context, n *plan.Sort, need colSet) (rel, err
 	if err != nil {
 		return rel{}, err
 	}
-	return b.sorted(b.statsOf(n), in, o, n.Limit)
+	return b.sorted(b.statsOf(n), in, o, n.Limit, b.firsts[n])
 }
 
-func (b *builder) sorted(st *op.Stats, in rel, o ordering, limit int64) (rel, error) {
+// sorted sorts rows. Of those that are equal in the first so many keys, only the first must be returned (first > 0).
+func (b *builder) sorted(st *op.Stats, in rel, o ordering, limit int64, first int) (rel, error) {
 	keys, err := o.all(b, in.cols)
 	if err != nil {
 		return rel{}, err
 	}
-	ops := order.NewSort(b.rt, st, order.Config{Types: typesOf(in.cols), Keys: keys, Specs: o.specs, Limit: limit}, in.ops)
-	return rel{ops, in.cols}, nil
+	cfg := order.Config{Types: typesOf(in.cols), Keys: keys, Specs: o.specs, Limit: limit}
+	if first > 0 {
+		in.ops = window.NewTop(b.rt, in.ops, 1, cfg, first)
+	}
+	return rel{order.NewSort(b.rt, st, cfg, in.ops), in.cols}, nil
 }
 
 func (b *builder) limit(ctx context.Context, n *plan.Limit, need colSet) (rel, error) {
@@ -246,7 +251,8 @@ func (b *builder) rowCount(ctx context.Context, e expr.Expr, none int64, code pg
 	return n, nil
 }
 
-// distinctOn sorts, by ORDER BY or by the keys, and keeps the first of equals.
+// distinctOn keeps the first of equals, of rows that are sorted by ORDER BY or by the keys: its input is, as stage has
+// made the plan, or it sorts them itself. The sort leaves out what is not the first of its keys (window.NewTop).
 func (b *builder) distinctOn(ctx context.Context, n *plan.DistinctOn, need colSet) (rel, error) {
 	by := n.Order
 	if len(by) == 0 {
@@ -254,12 +260,19 @@ func (b *builder) distinctOn(ctx context.Context, n *plan.DistinctOn, need colSe
 			by = append(by, plan.SortKey{Expr: k})
 		}
 	}
-	o := b.ordering(by)
-	in, err := b.node(ctx, n.Input, need.with(o.exprs...).with(n.Keys...))
-	if err != nil {
-		return rel{}, err
+	o, first := b.ordering(by), leading(n.Keys, by)
+	sort, sorts := n.Input.(*plan.Sort)
+	recv, merges := n.Input.(*plan.Receive)
+	if sorts = sorts && sort.Limit < 0 && sameOrder(sort.Keys, by); sorts && first > 0 {
+		if b.firsts == nil {
+			b.firsts = map[*plan.Sort]int{}
+		}
+		b.firsts[sort] = first
 	}
-	sorted, err := b.sorted(b.statsOf(n), in, o, -1)
+	in, err := b.node(ctx, n.Input, need.with(o.exprs...).with(n.Keys...))
+	if err == nil && !sorts && !(merges && sameOrder(recv.Merge, by)) {
+		in, err = b.sorted(b.statsOf(n), in, o, -1, first)
+	}
 	if err != nil {
 		return rel{}, err
 	}
@@ -271,7 +284,32 @@ func (b *builder) distinctOn(ctx context.Context, n *plan.DistinctOn, need colSe
 	for _, k := range n.Keys {
 		specs = append(specs, kernel.KeySpec{Type: k.Type()})
 	}
-	return rel{order.NewDistinctOn(sorted.ops, keys, specs), in.cols}, nil
+	return rel{order.NewDistinctOn(in.ops, keys, specs), in.cols}, nil
+}
+
+// leading returns how many keys of an order are the keys of DISTINCT ON, if there are more; else 0.
+func leading(keys []expr.Expr, by []plan.SortKey) int {
+	n := len(keys)
+	if n >= len(by) {
+		return 0
+	}
+	for _, k := range keys {
+		if !slices.ContainsFunc(by[:n], func(o plan.SortKey) bool { return rewrite.Same(o.Expr, k) }) {
+			return 0
+		}
+	}
+	for _, o := range by[:n] {
+		if !slices.ContainsFunc(keys, func(k expr.Expr) bool { return rewrite.Same(o.Expr, k) }) {
+			return 0
+		}
+	}
+	return n
+}
+
+func sameOrder(a, b []plan.SortKey) bool {
+	return slices.EqualFunc(a, b, func(x, y plan.SortKey) bool {
+		return x.Desc == y.Desc && x.NullsFirst == y.NullsFirst && rewrite.Same(x.Expr, y.Expr)
+	})
 }
 
 // trainGroups sorts the rows by their keys, each thread a range of them.

@@ -11,13 +11,18 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// Fingerprint names what an expression computes: expressions with the same fingerprint have the
-// same value for a row. Only the forms that are worth sharing have one; the second result reports
-// whether e does.
-func Fingerprint(e expr.Expr) (string, bool) {
+// Fingerprint names what expressions compute: those with the same fingerprint have the
+// same values for a row. Only the forms that are worth sharing have one; the second result reports
+// whether all of es do.
+func Fingerprint(es ...expr.Expr) (string, bool) {
 	var b strings.Builder
-	ok := putFingerprint(&b, e)
-	return b.String(), ok
+	for _, e := range es {
+		if !putFingerprint(&b, e) {
+			return "", false
+		}
+		b.WriteByte(';')
+	}
+	return b.String(), true
 }
 
 func putFingerprint(b *strings.Builder, e expr.Expr) bool {

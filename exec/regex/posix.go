@@ -10,6 +10,7 @@ import (
 	"github.com/dlclark/regexp2"
 
 	"github.com/tributarydb/tributary/exec/function"
+	"github.com/tributarydb/tributary/exec/vector"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
@@ -31,7 +32,9 @@ type Regex struct {
 	back *regexp2.Regexp
 	// split, where set, matches the text found again, from end to end, with the quantifiers as they
 	// were written, to find the groups.
-	split  *regexp.Regexp
+	split *regexp.Regexp
+	// direct, where set, is what split is, and finds the match too if it must reach the end of the text.
+	direct *direct
 	Groups int
 	Global bool
 	C      *function.Call // the call that uses it
@@ -98,6 +101,7 @@ func compileWith(tr *translator, pattern, flags string) (*Regex, error) {
 			return nil, goError(err)
 		}
 	}
+	r.direct = newDirect(text)
 	if r.Groups > 0 {
 		// a failure here, of size, leaves the groups of the first search
 		if x, err := regexp.Compile("^(?:" + text + ")\\z"); err == nil {
@@ -132,6 +136,12 @@ func (r *Regex) First(s string) ([]int, error) {
 
 // find is First for expressions that do not backtrack.
 func (r *Regex) find(s string) []int {
+	if r.direct != nil && r.direct.ends {
+		if m, ok := r.direct.find(s); ok {
+			r.C.Meter().Poll(vector.RowWork + len(s)/4)
+			return m
+		}
+	}
 	return r.grouped(s, r.search(r.re, s))
 }
 
@@ -140,7 +150,14 @@ func (r *Regex) grouped(s string, m []int) []int {
 	if m == nil || r.split == nil {
 		return m
 	}
-	g := r.search(r.split, s[m[0]:m[1]])
+	var g []int
+	tried := false
+	if r.direct != nil {
+		g, tried = r.direct.whole(s[m[0]:m[1]])
+	}
+	if !tried {
+		g = r.search(r.split, s[m[0]:m[1]])
+	}
 	if g == nil {
 		return m // an assertion that looks beyond the match
 	}

@@ -54,6 +54,12 @@ func (r *Regex) search(re *regexp.Regexp, s string) []int {
 // matchIn reports whether there is a match.
 func (r *Regex) matchIn(s string) bool {
 	m := r.C.Meter()
+	if r.direct != nil {
+		if is, ok := r.direct.in(s); ok {
+			m.Poll(vector.RowWork + len(s)/16)
+			return is
+		}
+	}
 	m.Poll(vector.RowWork + len(s)/16)
 	if m == nil || vector.Product(int64(len(s)), int64(r.size)) <= quickWork {
 		return r.re.MatchString(s)

@@ -190,10 +190,13 @@ func (w *narrower) aggregate(n *plan.Aggregate) plan.Node {
 		w.column(&a.Col, a.Call.Typ)
 		c.Aggs[i] = a
 	}
-	if !changed {
-		return w.sumQuotients(n)
+	if changed {
+		n = &c
 	}
-	return w.sumQuotients(&c)
+	if m := w.linearSums(n); m != n {
+		return m
+	}
+	return w.sumQuotients(n)
 }
 
 // sum represents the sum of a fixed numeric over the rows of in as fixed, if it fits for the greatest

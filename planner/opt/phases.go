@@ -47,6 +47,7 @@ var phases = []phase{
 	{"limits", ruleLimits},
 	{"latecolumns", ruleLateColumns},
 	{"runcondition", ruleRunCondition},
+	{"wholewindows", ruleWholeWindows},
 	{"narrow", ruleNarrow},
 	{"joinkeys", ruleJoinKeys},
 	{"residualonce", ruleResidualOnce},

@@ -51,7 +51,7 @@ func (w *narrower) sumQuotients(n *plan.Aggregate) plan.Node {
 		made[a.Col.ID] = num("round", types.NumericOID, types.Int4OID)(
 			num("numeric_mul", types.NumericOID, types.NumericOID)(sum, by), num("scale", types.NumericOID)(quotient))
 	}
-	if len(made) == 0 || !w.fewGroups(n) {
+	if len(made) == 0 || !w.fewGroups(n, quotientRows) {
 		return n
 	}
 	for _, col := range n.Schema() {
@@ -64,15 +64,15 @@ func (w *narrower) sumQuotients(n *plan.Aggregate) plan.Node {
 	return &plan.Project{Input: &c, Items: items}
 }
 
-// fewGroups reports whether there may be quotientRows for each group. The number of groups of several keys is
+// fewGroups reports whether there may be so many rows for each group. The number of groups of several keys is
 // not known; it is assumed to be no greater than that of one key.
-func (w *narrower) fewGroups(n *plan.Aggregate) bool {
+func (w *narrower) fewGroups(n *plan.Aggregate, rows float64) bool {
 	est := w.r.Estimates()
 	groups := 1.0
 	for i := range n.Groups {
 		groups = max(groups, est.Of(&plan.Aggregate{Input: n.Input, Groups: n.Groups[i : i+1]}).Rows)
 	}
-	return est.Of(n.Input).Rows >= quotientRows*groups
+	return est.Of(n.Input).Rows >= rows*groups
 }
 
 // fixedQuotient splits sum(x / c) into x and 1 / c where sumQuotients applies.

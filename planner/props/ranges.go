@@ -10,12 +10,13 @@ import (
 // snapshot, by the bounds of the columns: differences of dates' keys and the like. It covers the
 // rows that joins and conditions drop, too.
 func fitsRange(e expr.Expr, n plan.Node, st Statistics) bool {
-	_, _, ok := intRange(e, n, st)
+	_, _, ok := IntRange(e, n, st)
 	return ok
 }
 
-// intRange returns the least and the greatest value that e may have, NULL apart.
-func intRange(e expr.Expr, n plan.Node, st Statistics) (lo, hi int64, ok bool) {
+// IntRange returns the least and the greatest value that integer arithmetic e over columns of n may have, NULL apart, by the bounds
+// of the columns; false where it may overflow, or where the bounds are not known.
+func IntRange(e expr.Expr, n plan.Node, st Statistics) (lo, hi int64, ok bool) {
 	a, b, isInt := e.Type().IntRange()
 	if !isInt {
 		return 0, 0, false
@@ -27,13 +28,13 @@ func intRange(e expr.Expr, n plan.Node, st Statistics) (lo, hi int64, ok bool) {
 	case *expr.Col:
 		lo, hi, ok = scanBounds(n, e.ID, st)
 	case *expr.Cast:
-		lo, hi, ok = intRange(e.Arg, n, st)
+		lo, hi, ok = IntRange(e.Arg, n, st)
 	case *expr.Call:
 		if len(e.Args) != 2 {
 			return 0, 0, false
 		}
-		l0, l1, lok := intRange(e.Args[0], n, st)
-		r0, r1, rok := intRange(e.Args[1], n, st)
+		l0, l1, lok := IntRange(e.Args[0], n, st)
+		r0, r1, rok := IntRange(e.Args[1], n, st)
 		var first, second bool
 		switch e.Op {
 		case "+":

@@ -304,6 +304,9 @@ func (l *jsonLexer) hex4(i int) (rune, error) {
 
 // Valid checks text as a value of json; the error is 22P02.
 func Valid(s string) error {
+	if wellFormed(s) {
+		return nil
+	}
 	l := jsonLexer{s: s}
 	if err := l.next(); err != nil {
 		return err

@@ -19,52 +19,62 @@ func (p *jsonScan) at(c byte) bool { return p.i < len(p.s) && p.s[p.i] == c }
 
 // str skips a string and reports whether it has escapes.
 func (p *jsonScan) str() (body string, escapes bool) {
-	from := p.i + 1
-	for p.i++; p.i < len(p.s) && p.s[p.i] != '"'; p.i++ {
-		if p.s[p.i] == '\\' {
+	s, from, i := p.s, p.i+1, p.i+1
+	for ; i < len(s) && s[i] != '"'; i++ {
+		if s[i] == '\\' {
 			escapes = true
-			p.i++
+			i++
 		}
 	}
-	if p.i >= len(p.s) {
-		p.i = len(p.s)
+	if i >= len(s) {
+		p.i = len(s)
 		return "", false
 	}
-	body = p.s[from:p.i]
-	p.i++
-	return body, escapes
+	p.i = i + 1
+	return s[from:i], escapes
 }
 
 // value skips one value and returns its text.
 func (p *jsonScan) value() string {
 	p.space()
-	from, depth := p.i, 0
-	for p.i < len(p.s) {
-		switch p.s[p.i] {
+	s, from := p.s, p.i
+	if from >= len(s) {
+		return ""
+	}
+	switch s[from] {
+	case '"':
+		p.str()
+	case '{', '[':
+		p.nested()
+	default:
+		i := from
+		for i < len(s) && s[i] != ',' && s[i] != '}' && s[i] != ']' && s[i] > ' ' {
+			i++
+		}
+		p.i = i
+	}
+	return s[from:p.i]
+}
+
+// nested skips an object or an array.
+func (p *jsonScan) nested() {
+	s, depth := p.s, 0
+	for i := p.i; i < len(s); i++ {
+		switch s[i] {
 		case '"':
+			p.i = i
 			p.str()
-			if depth == 0 {
-				return p.s[from:p.i]
-			}
-			continue
+			i = p.i - 1
 		case '{', '[':
 			depth++
 		case '}', ']':
-			if depth == 0 {
-				return p.s[from:p.i]
-			}
 			if depth--; depth == 0 {
-				p.i++
-				return p.s[from:p.i]
-			}
-		case ',', ' ', '\t', '\n', '\r':
-			if depth == 0 {
-				return p.s[from:p.i]
+				p.i = i + 1
+				return
 			}
 		}
-		p.i++
 	}
-	return p.s[from:p.i]
+	p.i = len(s)
 }
 
 // JSONField returns the text of a member of an object, of duplicates the last.

@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"math"
 	"math/big"
-	"math/bits"
 )
 
 // Sum adds float64s so that the sum does not depend on their order, and so neither on SIMD lanes
@@ -189,40 +188,6 @@ func (e *Sum) Value() float64 {
 	return v
 }
 
-// roundBits returns hi·2^(64+unit) + lo·2^unit, rounded to the nearest, ties to
-// even. What lies below 2^-1074 must be zero.
-func roundBits(hi, lo uint64, unit int) float64 {
-	n := 128 - bits.LeadingZeros64(hi)
-	if hi == 0 {
-		n = 64 - bits.LeadingZeros64(lo)
-	}
-	drop := n - 53
-	if drop <= 0 {
-		return math.Ldexp(float64(lo), unit)
-	}
-	var m, rest, half uint64
-	if drop < 64 {
-		m = lo>>drop | hi<<(64-drop)
-		rest, half = lo&(1<<drop-1), 1<<(drop-1)
-	} else {
-		m = hi >> (drop - 64)
-		rest, half = hi&(1<<(drop-64)-1)<<1, 1<<(drop-64)
-		if lo>>63 != 0 {
-			rest |= 1
-		}
-		if drop == 64 {
-			rest, half = lo, 1<<63
-		} else if lo<<1 != 0 {
-			// Below the half bit there is more: it is no tie.
-			rest, half = rest<<1|1, half<<1
-		}
-	}
-	if rest > half || rest == half && m&1 == 1 {
-		m++
-	}
-	return math.Ldexp(float64(m), unit+drop)
-}
-
 func (e *Sum) infinite() float64 {
 	switch e.flag {
 	case hasPosInf:
@@ -272,6 +237,14 @@ func Spread(xy, x, y *Sum) float64 {
 	if xy.flag|x.flag|y.flag != 0 {
 		return math.NaN()
 	}
+	if f, ok := spreadOf(xy.words(), xy.unit(), x.words(), x.unit(), y.words(), y.unit(), x.n); ok {
+		return f
+	}
+	return bigSpread(xy, x, y)
+}
+
+// bigSpread is Spread in numbers of any length.
+func bigSpread(xy, x, y *Sum) float64 {
 	n := new(big.Float).SetPrec(512).SetInt64(x.n)
 	v := new(big.Float).SetPrec(512).Mul(xy.Big(), n)
 	v.Sub(v, new(big.Float).SetPrec(1024).Mul(x.Big(), y.Big()))
@@ -285,3 +258,14 @@ func (e *Sum) Finite() bool { return e.flag == 0 }
 
 // N returns how many values were added.
 func (e *Sum) N() int64 { return e.n }
+
+// words returns the sum in units of 2^unit(): there must be no infinity or NaN in it.
+func (e *Sum) words() (f fixed) {
+	c := e.c
+	for i := range 3 {
+		c[i+1] += c[i] >> 32
+		c[i] &= 1<<32 - 1
+	}
+	f.fill(uint64(c[0])|uint64(c[1])<<32, uint64(c[2])|uint64(c[3])<<32, uint64(c[3]>>32))
+	return f
+}

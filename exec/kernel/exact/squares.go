@@ -44,6 +44,9 @@ func (t *Squares) Held() int64 {
 	return n
 }
 
+// Values are the sums of the values.
+func (t *Squares) Values() *Sums { return &t.x }
+
 // N returns how many values group g has.
 func (t *Squares) N(g int) int64 { return t.x.N(g) }
 
@@ -164,6 +167,9 @@ func (t *Squares) MergeBytes(g uint32, b []byte) bool {
 
 // Spread returns Σx² − (Σx)² / N of group g, and NaN where a value or its square is infinite.
 func (t *Squares) Spread(g int) float64 {
+	if f, ok := t.spread(g); ok {
+		return f
+	}
 	x, ok := t.x.big(g)
 	hi, finite := t.hi.big(g)
 	if !ok || !finite {
@@ -180,8 +186,8 @@ func (t *Squares) Spread(g int) float64 {
 
 // Finite reports whether all values of group g are finite.
 func (t *Squares) Finite(g int) bool {
-	_, ok := t.x.big(g)
-	return ok
+	l := t.x.long[uint32(g)]
+	return l == nil || l.flag == 0
 }
 
 // bigBits hold the square of any sum, times a number of rows.
@@ -204,4 +210,25 @@ func (t *Sums) big(g int) (*big.Float, bool) {
 	v.Add(v, new(big.Int).SetUint64(p.lo))
 	f := new(big.Float).SetPrec(128).SetInt(v)
 	return f.SetMantExp(f, int(t.base)-1075), true
+}
+
+// spread is Spread, where no sum is in a Long.
+func (t *Squares) spread(g int) (float64, bool) {
+	x, ok := t.x.words(g)
+	hi, ok1 := t.hi.words(g)
+	lo, ok2 := t.lo.words(g)
+	if !ok || !ok1 || !ok2 {
+		return 0, false
+	}
+	base := t.hi.base
+	if t.lo.base > 0 {
+		d := base - t.lo.base
+		if d < 0 || d > windowBits {
+			return 0, false
+		}
+		hi.shift(uint(d))
+		hi.add(&lo)
+		base = t.lo.base
+	}
+	return spreadOf(hi, int(base)-1075, x, int(t.x.base)-1075, x, int(t.x.base)-1075, t.N(g))
 }

@@ -129,6 +129,95 @@ func TestSquaresFit(t *testing.T) {
 	}
 }
 
+// TestSpread: spreads of two variables are those of exact fractions, where numbers of fixed length are enough and where
+// they are not.
+func TestSpread(t *testing.T) {
+	r := rand.New(rand.NewPCG(9, 6))
+	for _, kx := range []string{"money", "uniform", "integers", "halves", "large", "zeros", "small", "greatest"} {
+		for _, ky := range []string{"money", "uniform", "integers", "zeros"} {
+			for range 30 {
+				var x, y, xy Sum
+				rx, ry, rxy := new(big.Rat), new(big.Rat), new(big.Rat)
+				n := 1 + r.IntN(30)
+				for range n {
+					a, b := sumKinds[kx](r), sumKinds[ky](r)
+					if r.IntN(3) == 0 {
+						b = -b
+					}
+					x.Add(a)
+					y.Add(b)
+					xy.AddProduct(a, b)
+					ra, rb := new(big.Rat).SetFloat64(a), new(big.Rat).SetFloat64(b)
+					rx.Add(rx, ra)
+					ry.Add(ry, rb)
+					rxy.Add(rxy, ra.Mul(ra, rb))
+				}
+				rx.Mul(rx, ry)
+				want, _ := rxy.Sub(rxy, rx.Quo(rx, new(big.Rat).SetInt64(int64(n)))).Float64()
+				if got := Spread(&xy, &x, &y); !xy.Finite() {
+					if got == got {
+						t.Fatalf("%s, %s: %v of infinite products", kx, ky, got)
+					}
+				} else if math.Abs(got-want) > math.Abs(want)*1e-15+math.Abs(xy.Value())*1e-25 {
+					t.Fatalf("%s, %s: %v of %d, not %v", kx, ky, got, n, want)
+				}
+			}
+		}
+	}
+}
+
+// TestSpreadForms: a spread in numbers of fixed length has the bits that it has in numbers of any length.
+func TestSpreadForms(t *testing.T) {
+	r := rand.New(rand.NewPCG(10, 6))
+	fast := 0
+	for name, f := range sumKinds {
+		for range 100 {
+			var x, y, xy Sum
+			for range 1 + r.IntN(200) {
+				a, b := f(r), sumKinds["money"](r)
+				x.Add(a)
+				y.Add(b)
+				xy.AddProduct(a, b)
+			}
+			if !xy.Finite() {
+				continue
+			}
+			got, ok := spreadOf(xy.words(), xy.unit(), x.words(), x.unit(), y.words(), y.unit(), x.N())
+			if !ok {
+				continue
+			}
+			fast++
+			if want := bigSpread(&xy, &x, &y); got != want {
+				t.Fatalf("%s: %v, not %v", name, got, want)
+			}
+		}
+	}
+	if fast < 500 {
+		t.Errorf("only %d of fixed length", fast)
+	}
+}
+
+func BenchmarkSpread(b *testing.B) {
+	r := rand.New(rand.NewPCG(11, 6))
+	var x, y, xy Sum
+	for range 50 {
+		v, w := r.NormFloat64(), r.NormFloat64()
+		x.Add(v)
+		y.Add(w)
+		xy.AddProduct(v, w)
+	}
+	b.Run("fixed", func(b *testing.B) {
+		for b.Loop() {
+			Spread(&xy, &x, &y)
+		}
+	})
+	b.Run("any", func(b *testing.B) {
+		for b.Loop() {
+			bigSpread(&xy, &x, &y)
+		}
+	})
+}
+
 func BenchmarkSquares(b *testing.B) {
 	r := rand.New(rand.NewPCG(8, 6))
 	xs, of := make([]float64, 8192), make([]uint32, 8192)

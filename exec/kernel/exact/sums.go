@@ -280,3 +280,10 @@ func (t *Sums) MergeBytes(g uint32, b []byte) bool {
 	t.merge(g, o, base)
 	return true
 }
+
+// words returns sum g in units of 2^(base-1075); false if some of it is in a Long.
+func (t *Sums) words(g int) (f fixed, ok bool) {
+	p := &t.s[g]
+	f.fill(p.lo, uint64(p.hi))
+	return f, len(t.long) == 0 || t.long[uint32(g)] == nil
+}

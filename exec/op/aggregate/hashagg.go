@@ -107,23 +107,25 @@ type aggShared struct {
 // share finds which aggregates have states of their own, and which read those
 // of another.
 func (s *aggShared) share(n *plan.Aggregate) {
-	over := map[string][]int{} // aggregates by what their argument computes
-	for i, it := range n.Aggs {
+	over := map[string][]int{} // slots by what their calls' arguments compute
+	for _, it := range n.Aggs {
 		at := len(s.calls)
 		if n.Phase != plan.AggFinal && len(it.Call.Args) > 0 { // final: its states come in a column each
-			if arg, ok := eval.Fingerprint(it.Call.Args[0]); ok {
-				for _, k := range over[arg] {
-					if agg.Shared(n.Aggs[k].Call, it.Call) {
-						at = s.slot[k]
+			if arg, ok := eval.Fingerprint(it.Call.Args...); ok {
+				for _, slot := range over[arg] {
+					if agg.Shared(s.calls[slot], it.Call) {
+						at = slot
 						break
 					}
-					if agg.Shared(it.Call, n.Aggs[k].Call) {
-						at = s.slot[k]
+					if agg.Shared(it.Call, s.calls[slot]) {
+						at = slot
 						s.calls[at] = it.Call
 						break
 					}
 				}
-				over[arg] = append(over[arg], i)
+				if at == len(s.calls) {
+					over[arg] = append(over[arg], at)
+				}
 			}
 		}
 		if at == len(s.calls) {

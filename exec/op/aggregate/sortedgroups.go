@@ -14,6 +14,7 @@ import (
 	"github.com/tributarydb/tributary/exec/op/fold"
 	"github.com/tributarydb/tributary/exec/partition"
 	"github.com/tributarydb/tributary/exec/spill"
+	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
 )
 
@@ -255,10 +256,38 @@ func (o *aggThread) giveState(ctx context.Context) (*batch.Batch, error) {
 	}
 	nk := len(o.s.keyTypes)
 	cols := o.keysRead(func(k int) arrow.Array { return b.Cols[k] })
-	for i := range o.s.n.Aggs {
-		cols = append(cols, b.Cols[nk+o.s.slot[i]])
+	for i, it := range o.s.n.Aggs {
+		slot := o.s.slot[i]
+		col := b.Cols[nk+slot]
+		if it.Call.Fn != o.s.calls[slot].Fn {
+			if col, err = o.s.statesOf(it.Call, slot, col.(*array.Binary)); err != nil {
+				return nil, err
+			}
+		}
+		cols = append(cols, col)
 	}
 	return batch.New(cols, b.N), nil
+}
+
+// statesOf makes a call's states from those in its slot, which are another's.
+func (s *aggShared) statesOf(call expr.AggCall, slot int, states *array.Binary) (arrow.Array, error) {
+	from, err := s.newAgg(s.calls[slot])
+	if err != nil {
+		return nil, err
+	}
+	own, err := s.newAgg(call)
+	if err != nil {
+		return nil, err
+	}
+	each := make([]uint32, states.Len())
+	for i := range each {
+		each[i] = uint32(i)
+	}
+	from.Resize(len(each))
+	if err := from.MergeStates(each, states); err != nil {
+		return nil, err
+	}
+	return agg.View(from, own).States(0, len(each))
 }
 
 // giveSorted writes the groups from `from` on, whose results do not fit in memory, to a partition that

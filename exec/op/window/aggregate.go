@@ -70,6 +70,11 @@ func (f *call) aggregate(ctx context.Context, r *rows, p *block) (arrow.Array, e
 				return nil, 0, err
 			}
 			cur.Resize(len(frames))
+			if a, ok := cur.(agg.Spanner); ok && r.file == nil {
+				if spans := spansOf(frames, cr.begins[0]); spans != nil && a.UpdateSpans(spans, of.args) {
+					return cur, 0, nil
+				}
+			}
 			for k, x := range frames {
 				if err := r.add(ctx, f, cur, uint32(k), x.span); err != nil {
 					return nil, 0, err
@@ -87,6 +92,33 @@ func (f *call) aggregate(ctx context.Context, r *rows, p *block) (arrow.Array, e
 		}
 	}
 	return f.byFrames(ctx, fr, of.before == nil && fr.exclude == 0, spans, states)
+}
+
+// spanRows is the most rows for each frame that are read to subtract sums.
+const spanRows = 16
+
+// spansOf are the rows of frames without gaps, counted from base on, if there are not many more rows than frames; else nil.
+func spansOf(frames []frame, base int64) [][2]int32 {
+	lo, hi := int64(math.MaxInt64), int64(0)
+	for _, x := range frames {
+		if x.rest != nil {
+			return nil
+		}
+		if x.from < x.to {
+			lo, hi = min(lo, x.from), max(hi, x.to)
+		}
+	}
+	if lo >= hi || hi-lo > spanRows*int64(len(frames)) || hi-base > math.MaxInt32 {
+		return nil
+	}
+	out := make([][2]int32, len(frames))
+	for k, x := range frames {
+		if x.from >= x.to {
+			x.from, x.to = lo, lo
+		}
+		out[k] = [2]int32{int32(x.from - base), int32(x.to - base)}
+	}
+	return out
 }
 
 // find determines how the aggregate of f can be computed.

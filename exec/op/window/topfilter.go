@@ -13,6 +13,7 @@ import (
 	"github.com/tributarydb/tributary/exec/kernel"
 	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/exec/op"
+	"github.com/tributarydb/tributary/exec/op/order"
 	"github.com/tributarydb/tributary/exec/rowset"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -52,6 +53,21 @@ type top struct {
 	off              bool
 	todo             []*batch.Batch
 	closed           bool
+}
+
+// NewTop filters rows on their way to a sort: those with at least k rows before them among the rows that are equal in the
+// first `of` keys are not read. There are more keys.
+func NewTop(rt *op.Runtime, inputs []op.Operator, k int, cfg order.Config, of int) []op.Operator {
+	ts := make([]types.Type, of)
+	for i, s := range cfg.Specs[:of] {
+		ts[i] = s.Type
+	}
+	out := make([]op.Operator, len(inputs))
+	for i, in := range inputs {
+		out[i] = &top{in: in, rt: rt, k: k, types: cfg.Types, part: cfg.Keys[i][:of], order: cfg.Keys[i][of : of+1],
+			partTypes: ts, spec: cfg.Specs[of], orderEnc: kernel.NewKeyEncoder(cfg.Specs[of : of+1])}
+	}
+	return out
 }
 
 // topRows are rows held in memory, with their partitions and keys.

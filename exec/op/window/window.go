@@ -2,7 +2,6 @@ package window
 
 import (
 	"context"
-	"slices"
 
 	"github.com/tributarydb/tributary/exec/agg"
 	"github.com/tributarydb/tributary/exec/batch"
@@ -77,16 +76,7 @@ func newSort(rt *op.Runtime, st *op.Stats, n *plan.Window, in []plan.Column, env
 		cfg.Keys = append(cfg.Keys, items)
 	}
 	if n.Top > 0 && len(n.OrderBy) > 0 {
-		inputs = slices.Clone(inputs)
-		of := len(n.PartitionBy)
-		partTypes := make([]types.Type, of)
-		for k, e := range n.PartitionBy {
-			partTypes[k] = e.Type()
-		}
-		for i, in := range inputs {
-			inputs[i] = &top{in: in, rt: rt, k: int(n.Top), types: cfg.Types, part: cfg.Keys[i][:of], order: cfg.Keys[i][of : of+1],
-				partTypes: partTypes, spec: cfg.Specs[of], orderEnc: kernel.NewKeyEncoder(cfg.Specs[of : of+1])}
-		}
+		inputs = NewTop(rt, inputs, int(n.Top), cfg, len(n.PartitionBy))
 	}
 	return order.NewSort(rt, st, cfg, inputs), nil
 }

@@ -1,0 +1,339 @@
+package agg
+
+import (
+	"math"
+	"slices"
+	"unsafe"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+
+	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// keyed is collect of one column whose values are numbers, or are numbered: of mode, of percentile_disc and of
+// array_agg(DISTINCT x). A group's values are keys of 64 bits in lists that need no allocation each, and are sorted
+// as such. What other nodes and files see of it, and what it makes of sorted rows, is collect's.
+type keyed struct {
+	*collect
+	code   keyCode
+	keys   []keyList
+	nulls  []bool        // of array_agg: groups with a NULL
+	p      []types.Datum // of percentile_disc: the fraction, once there is a value
+	slab   slab
+	beside int64 // bytes of lists beside the slab
+
+	room, all []uint64 // scratch: keys of a batch, and of a group
+}
+
+// newKeyed returns nil for calls that it does not compute.
+func newKeyed(c *collect) Agg {
+	call, value, result := c.call, types.Type{}, c.call.Typ
+	switch {
+	case call.Fn.Name == "mode" && !call.Distinct && len(c.order) == 1:
+		value = c.order[0]
+	case call.Fn.Name == "percentile_disc" && !call.Distinct && len(c.order) == 1 && c.args[0].OID == types.Float8OID:
+		value = c.order[0]
+	case call.Fn.Name == "array_agg" && call.Distinct && len(c.args) == 1 && len(c.order) <= 1:
+		value = c.args[0]
+		elem, ok := call.Typ.Elem()
+		if !ok || len(c.order) == 1 && c.order[0] != value {
+			return nil
+		}
+		result = elem
+	default:
+		return nil
+	}
+	if value.OID != result.OID || !value.SamePhysical(result) {
+		return nil
+	}
+	code := newKeyCode(value)
+	if code == nil {
+		return nil
+	}
+	return &keyed{collect: c, code: code}
+}
+
+// at is the place of the values among the columns of a row.
+func (s *keyed) at() int { return len(s.layout) - 1 }
+
+func (s *keyed) lists() bool { return s.call.Fn.Name == "array_agg" }
+
+// specs are how the values are ordered.
+func (s *keyed) desc() (desc, nullsFirst bool) {
+	if len(s.call.OrderBy) == 0 {
+		return false, false
+	}
+	return s.call.OrderBy[0].Desc, s.call.OrderBy[0].NullsFirst
+}
+
+func (s *keyed) Resize(groups int) {
+	s.keys = grown(s.keys, groups)
+	switch s.call.Fn.Name {
+	case "array_agg":
+		s.nulls = grown(s.nulls, groups)
+	case "percentile_disc":
+		s.p = grown(s.p, groups)
+	}
+}
+
+func (s *keyed) add(g uint32, key uint64) {
+	p := &s.keys[g]
+	if len(p.last) == cap(p.last) {
+		s.beside += p.next(&s.slab, 1)
+	}
+	p.last = append(p.last, key)
+}
+
+func (s *keyed) Update(groups []uint32, args []arrow.Array) error {
+	col := args[s.at()]
+	s.room = s.code.encode(col, s.room[:0])
+	nulls := col.NullN() > 0
+	for i, g := range groups {
+		if nulls && col.IsNull(i) {
+			if s.nulls != nil {
+				s.nulls[g] = true
+			}
+			continue
+		}
+		if s.p != nil && cap(s.keys[g].last) == 0 {
+			s.p[g] = types.DatumAt(types.Float8, args[0], i)
+		}
+		s.add(g, s.room[i])
+	}
+	return nil
+}
+
+// MergeFrom implements Merger.
+func (s *keyed) MergeFrom(groups []uint32, from Agg, ids []uint32) error {
+	o := from.(*keyed)
+	to := s.code.translate(o.code)
+	for i, g := range groups {
+		k := ids[i]
+		if s.nulls != nil {
+			s.nulls[g] = s.nulls[g] || o.nulls[k]
+		}
+		if cap(o.keys[k].last) == 0 {
+			continue
+		}
+		if s.p != nil && cap(s.keys[g].last) == 0 {
+			s.p[g] = o.p[k]
+		}
+		o.keys[k].lists(func(list []uint64) {
+			for _, key := range list {
+				s.add(g, to(key))
+			}
+		})
+	}
+	return nil
+}
+
+// Takes implements Holistic; what a list has in reserve is charged when it is made.
+func (s *keyed) Takes(args []arrow.Array, n int) int64 {
+	return 8*firstKeys*int64(n) + s.code.takes(args[s.at()])
+}
+
+// Need implements Holistic.
+func (s *keyed) Need(from, to int, states bool) int64 {
+	n, width := int64(0), s.code.width()
+	for i := range s.keys[from:to] {
+		n += int64(s.keys[from+i].n())
+	}
+	if states {
+		return (width + 24) * n
+	}
+	if s.lists() {
+		return 2 * (width + 9) * n
+	}
+	return 8 * n
+}
+
+func (s *keyed) Bytes() int64 {
+	return int64(cap(s.keys))*int64(unsafe.Sizeof(keyList{})) + int64(cap(s.nulls)) + 24*int64(cap(s.p)) + 8*int64(cap(s.all)+cap(s.room)) +
+		s.beside + s.slab.bytes + s.code.bytes()
+}
+
+// States encodes rows as collect does.
+func (s *keyed) States(from, to int) (arrow.Array, error) {
+	if size := s.Need(from, to, true); size > maxBytes {
+		return nil, errTooLong(size)
+	}
+	offs := make([]int32, 1, to-from+1)
+	var dst []byte
+	for g := from; g < to; g++ {
+		s.all = s.keys[g].appendTo(s.all[:0])
+		dst = s.appendRows(dst, g, s.all, true)
+		offs = append(offs, int32(len(dst)))
+	}
+	return batch.FromOffsets(arrow.BinaryTypes.Binary, offs, dst, nil), nil
+}
+
+// appendRows encodes rows of group g; the first part has its NULL.
+func (s *keyed) appendRows(dst []byte, g int, keys []uint64, first bool) []byte {
+	value := s.layout[s.at()]
+	b := array.NewBuilder(memory.DefaultAllocator, value.Arrow())
+	for _, k := range keys {
+		s.code.append(b, k)
+	}
+	cols := []arrow.Array{b.NewArray()}
+	if first && s.nulls != nil && s.nulls[g] {
+		null := make(types.Row, len(s.layout))
+		dst = s.layout.Append(dst, null)
+	}
+	for i := range keys {
+		if s.p != nil {
+			dst = s.layout[:1].Append(dst, types.Row{s.p[g]})
+		}
+		for k := len(s.layout) - 1; k >= 0 && (s.p == nil || k > 0); k-- { // array_agg(DISTINCT x ORDER BY x) has x twice
+			dst = s.layout[k:k+1].AppendFrom(dst, cols, i)
+		}
+	}
+	return dst
+}
+
+// PartialState implements Sortable.
+func (s *keyed) PartialState(g, at, size int) ([]byte, int, error) {
+	p := &s.keys[g]
+	end := min(at+max(size/int(s.code.width()+12), 1), p.n())
+	s.all = s.all[:0]
+	skip := at
+	p.lists(func(list []uint64) {
+		n := min(skip, len(list))
+		skip -= n
+		s.all = append(s.all, list[n:min(len(list), n+end-at-len(s.all))]...)
+	})
+	dst := s.appendRows(nil, g, s.all, at == 0)
+	if len(dst) > maxBytes {
+		return nil, 0, errTooLong(int64(len(dst)))
+	}
+	if end == p.n() {
+		end = -1
+	}
+	return dst, end, nil
+}
+
+func (s *keyed) MergeStates(groups []uint32, states *array.Binary) error {
+	to := make([]array.Builder, len(s.layout))
+	for k, t := range s.layout {
+		to[k] = array.NewBuilder(memory.DefaultAllocator, t.Arrow())
+	}
+	var of []uint32
+	for g, state := range stored(groups, states) {
+		if err := s.layout.Each(state, func(row types.Row) error {
+			of = append(of, g)
+			for k, d := range row {
+				if err := types.AppendDatum(to[k], s.layout[k], d); err != nil {
+					return err
+				}
+			}
+			return nil
+		}); err != nil {
+			return err
+		}
+	}
+	if len(of) == 0 {
+		return nil
+	}
+	cols := make([]arrow.Array, len(to))
+	for k, b := range to {
+		cols[k] = b.NewArray()
+	}
+	return s.Update(of, cols)
+}
+
+func (s *keyed) Results(from, to int) (arrow.Array, error) {
+	if s.lists() {
+		return s.distinct(from, to), nil
+	}
+	desc, _ := s.desc()
+	b := array.NewBuilder(memory.DefaultAllocator, s.call.Typ.Arrow())
+	b.Reserve(to - from)
+	rank := s.code.ranks()
+	for g := from; g < to; g++ {
+		s.all = s.keys[g].appendTo(s.all[:0])
+		n := len(s.all)
+		if n == 0 {
+			b.AppendNull()
+			continue
+		}
+		if s.p == nil {
+			s.code.append(b, s.mode(rank, desc))
+			continue
+		}
+		p, ok := s.p[g].(float64)
+		if !ok {
+			b.AppendNull()
+			continue
+		}
+		if err := checkFraction(p); err != nil {
+			return nil, err
+		}
+		i := max(int(math.Ceil(p*float64(n)))-1, 0)
+		if desc {
+			i = n - 1 - i
+		}
+		rank.by(s.all)
+		placeKey(s.all, i)
+		s.code.append(b, rank.key(s.all[i]))
+	}
+	return b.NewArray(), nil
+}
+
+// mode returns the most frequent of the keys in s.all, the first in order among equals.
+func (s *keyed) mode(rank keyRanks, desc bool) uint64 {
+	keys := s.all
+	rank.by(keys)
+	slices.Sort(keys)
+	var best uint64
+	for i, most := 0, 0; i < len(keys); {
+		k := i + 1
+		for k < len(keys) && s.code.same(keys[i], keys[k]) {
+			k++
+		}
+		if k-i > most || k-i == most && desc {
+			most = k - i
+			if best = keys[i]; desc {
+				best = keys[k-1]
+			}
+		}
+		i = k
+	}
+	return rank.key(best)
+}
+
+// distinct returns the lists of different values.
+func (s *keyed) distinct(from, to int) arrow.Array {
+	desc, nullsFirst := s.desc()
+	b := array.NewBuilder(memory.DefaultAllocator, s.call.Typ.Arrow()).(*array.ListBuilder)
+	b.Reserve(to - from)
+	values, rank := b.ValueBuilder(), s.code.ranks()
+	for g := from; g < to; g++ {
+		s.all = s.keys[g].appendTo(s.all[:0])
+		if len(s.all) == 0 && !s.nulls[g] {
+			b.AppendNull()
+			continue
+		}
+		rank.by(s.all)
+		slices.Sort(s.all)
+		if desc {
+			slices.Reverse(s.all)
+		}
+		b.Append(true)
+		if s.nulls[g] && nullsFirst {
+			values.AppendNull()
+		}
+		for i, k := range s.all {
+			if i == 0 || !s.code.same(s.all[i-1], k) {
+				s.code.append(values, rank.key(k))
+			}
+		}
+		if s.nulls[g] && !nullsFirst {
+			values.AppendNull()
+		}
+	}
+	return b.NewArray()
+}
+
+var _ Sortable = (*keyed)(nil)

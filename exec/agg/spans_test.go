@@ -1,0 +1,100 @@
+package agg_test
+
+import (
+	"math"
+	"math/rand"
+	"testing"
+
+	"github.com/apache/arrow/go/v15/arrow"
+
+	"github.com/tributarydb/tributary/exec/agg"
+	"github.com/tributarydb/tributary/internal/optest"
+	"github.com/tributarydb/tributary/planner/fn"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// TestSpans: sums over spans of rows that are differences of sums have the results, to the bit, of adding the rows of each
+// span, or there is no difference: values of sizes that words do not hold, infinities.
+func TestSpans(t *testing.T) {
+	r := rand.New(rand.NewSource(4))
+	did := map[string]int{}
+	for _, c := range []struct {
+		id    string
+		ts    types.Type
+		value func() types.Datum
+	}{
+		{"count(any)", types.Int8, func() types.Datum { return r.Int63() }},
+		{"sum(int4)", types.Int4, func() types.Datum { return int64(int32(r.Uint32())) }},
+		{"sum(int8)", types.Int8, func() types.Datum { return r.Int63n(1<<40) - 1<<39 }},
+		{"avg(int8)", types.Int8, func() types.Datum { return r.Int63() - r.Int63() }},
+		{"avg(int2)", types.Int2, func() types.Datum { return int64(r.Intn(100)) }},
+		{"sum(numeric)", types.FixedNumeric(9, 2, false), nil},
+		{"sum(float8)", types.Float8, func() types.Datum { return r.NormFloat64() }},
+		{"avg(float8)", types.Float8, func() types.Datum { return math.Ldexp(r.NormFloat64(), r.Intn(200)-100) }},
+		{"avg(float4)", types.Float4, func() types.Datum { return float64(float32(r.NormFloat64())) }},
+		{"sum(float8)", types.Float8, func() types.Datum { return []float64{0, 1, math.Inf(1), math.NaN()}[r.Intn(2+2*r.Intn(2))] }},
+	} {
+		f := fn.ByID(c.id)
+		if f == nil {
+			t.Fatal(c.id)
+		}
+		s := bind(t, f, []types.Type{c.ts})
+		for range 60 {
+			n := 1 + r.Intn(80)
+			vals := make([]types.Datum, n)
+			for i := range vals {
+				if c.value == nil {
+					vals[i] = optest.Value(r, c.ts, 40)
+				} else if r.Intn(9) > 0 {
+					vals[i] = c.value()
+				}
+			}
+			args := []arrow.Array{optest.Array(t, c.ts, vals)}
+			spans := make([][2]int32, 1+r.Intn(40))
+			got, want := s.fresh(t), s.fresh(t)
+			got.Resize(len(spans))
+			want.Resize(len(spans))
+			for k := range spans {
+				from := r.Intn(n)
+				spans[k] = [2]int32{int32(from), int32(from + r.Intn(n-from+1))}
+				for i := spans[k][0]; i < spans[k][1]; i++ {
+					if err := want.Update([]uint32{uint32(k)}, []arrow.Array{optest.Array(t, c.ts, vals[i:i+1])}); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			if !got.(agg.Spanner).UpdateSpans(spans, args) {
+				for k, x := range spans {
+					for i := x[0]; i < x[1]; i++ {
+						if err := got.Update([]uint32{uint32(k)}, []arrow.Array{optest.Array(t, c.ts, vals[i:i+1])}); err != nil {
+							t.Fatal(err)
+						}
+					}
+				}
+			} else {
+				did[c.id]++
+			}
+			a, err1 := got.Results(0, len(spans))
+			b, err2 := want.Results(0, len(spans))
+			if (err1 == nil) != (err2 == nil) {
+				t.Fatal(c.id, err1, err2)
+			}
+			for k := range spans {
+				if err1 != nil {
+					break
+				}
+				if x, y := types.DatumAt(s.call.Typ, a, k), types.DatumAt(s.call.Typ, b, k); !s.same(x, y) {
+					t.Fatalf("%s: rows %v: %v, want %v", c.id, spans[k], x, y)
+				}
+			}
+		}
+	}
+	for _, id := range []string{"count(any)", "sum(int4)", "sum(int8)", "avg(int2)", "sum(numeric)", "sum(float8)", "avg(float4)"} {
+		if did[id] == 0 {
+			t.Errorf("%s: never", id)
+		}
+	}
+	if did["avg(int8)"] > 20 || did["avg(float8)"] > 20 {
+		t.Error("values that words do not hold were subtracted")
+	}
+}

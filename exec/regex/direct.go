@@ -1,0 +1,365 @@
+package regex
+
+import (
+	"regexp/syntax"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// direct matches a text from one place to its end by trying, over bytes. Most expressions that take texts apart are
+// literals, repeated classes of characters, groups and alternatives, which regexp matches by its general machine,
+// a character at a time, first for the bounds of the match and then for the groups. Where trying takes more steps than
+// a few times the text's length, it gives up, and regexp's linear machine is asked.
+type direct struct {
+	first    *directNode
+	groups   int
+	anchored bool // it begins with ^
+	ends     bool // it ends with $: every match reaches the end
+	prefix   string
+}
+
+// directNode is a part of an expression, with what comes after it.
+type directNode struct {
+	kind     directKind
+	next     *directNode
+	literal  string
+	set      directSet
+	min, max int           // of repeat; max -1: no limit
+	lazy     bool          // of repeat
+	branches []*directNode // of choice, in the order in which they are tried; each goes on after the choice
+	group    int           // of mark: the place in the match
+}
+
+type directKind uint8
+
+const (
+	directEnd directKind = iota
+	directLiteral
+	directRepeat
+	directChoice
+	directMark
+)
+
+// directSet is a set of ASCII characters, with all others or none.
+type directSet struct {
+	ascii [2]uint64
+	rest  bool
+}
+
+// directSteps is how many steps a match may take for each byte of the text, and for a text of any length.
+const directSteps = 16
+
+// newDirect returns nil for expressions with parts that it does not know.
+func newDirect(text string) *direct {
+	tree, err := syntax.Parse(text, syntax.Perl)
+	if err != nil {
+		return nil
+	}
+	groups := tree.MaxCap()
+	tree = tree.Simplify()
+	list := []*syntax.Regexp{tree}
+	for len(list) == 1 && list[0].Op == syntax.OpConcat {
+		list = list[0].Sub
+	}
+	d := &direct{groups: groups}
+	if len(list) > 0 && list[0].Op == syntax.OpBeginText {
+		d.anchored, list = true, list[1:]
+	}
+	if len(list) > 0 && list[len(list)-1].Op == syntax.OpEndText {
+		d.ends, list = true, list[:len(list)-1]
+	}
+	size := 0
+	at := &directNode{kind: directEnd}
+	for _, re := range slices.Backward(list) {
+		if at = directOf(re, at, &size); at == nil {
+			return nil
+		}
+	}
+	d.first = at
+	for n := at; n != nil; n = n.next { // groups may begin before the literal
+		if n.kind == directLiteral {
+			d.prefix = n.literal
+		}
+		if n.kind != directMark {
+			break
+		}
+	}
+	return d
+}
+
+// mostDirect is how many parts an expression may have.
+const mostDirect = 256
+
+// directOf makes the nodes of re before next; nil if it has unknown parts.
+func directOf(re *syntax.Regexp, next *directNode, size *int) *directNode {
+	if *size++; *size > mostDirect || re.Flags&syntax.FoldCase != 0 && re.Op == syntax.OpLiteral {
+		return nil
+	}
+	switch re.Op {
+	case syntax.OpEmptyMatch:
+		return next
+	case syntax.OpLiteral:
+		return &directNode{kind: directLiteral, literal: string(re.Rune), next: next}
+	case syntax.OpConcat:
+		for _, sub := range slices.Backward(re.Sub) {
+			if next = directOf(sub, next, size); next == nil {
+				return nil
+			}
+		}
+		return next
+	case syntax.OpCapture:
+		end := &directNode{kind: directMark, group: 2*re.Cap + 1, next: next}
+		in := directOf(re.Sub[0], end, size)
+		if in == nil {
+			return nil
+		}
+		return &directNode{kind: directMark, group: 2 * re.Cap, next: in}
+	case syntax.OpAlternate:
+		n := &directNode{kind: directChoice}
+		for _, sub := range re.Sub {
+			b := directOf(sub, next, size)
+			if b == nil {
+				return nil
+			}
+			n.branches = append(n.branches, b)
+		}
+		return n
+	}
+	n := &directNode{kind: directRepeat, min: 1, max: 1, next: next, lazy: re.Flags&syntax.NonGreedy != 0}
+	of := re
+	switch re.Op {
+	case syntax.OpStar:
+		n.min, n.max, of = 0, -1, re.Sub[0]
+	case syntax.OpPlus:
+		n.max, of = -1, re.Sub[0]
+	case syntax.OpQuest:
+		n.min, of = 0, re.Sub[0]
+	}
+	var ok bool
+	if n.set, ok = directSetOf(of); ok {
+		return n
+	}
+	if re.Op != syntax.OpQuest {
+		return nil
+	}
+	in := directOf(of, next, size)
+	if in == nil {
+		return nil
+	}
+	branches := []*directNode{in, next}
+	if n.lazy {
+		slices.Reverse(branches)
+	}
+	return &directNode{kind: directChoice, branches: branches}
+}
+
+// directSetOf is the set of an expression of one character; false if it is another, or a set that has some characters
+// beyond ASCII and not others.
+func directSetOf(re *syntax.Regexp) (s directSet, ok bool) {
+	switch re.Op {
+	case syntax.OpAnyChar:
+		return directSet{[2]uint64{^uint64(0), ^uint64(0)}, true}, true
+	case syntax.OpAnyCharNotNL:
+		return directSet{[2]uint64{^uint64(1 << '\n'), ^uint64(0)}, true}, true
+	case syntax.OpLiteral:
+		if len(re.Rune) != 1 || re.Rune[0] >= utf8.RuneSelf || re.Flags&syntax.FoldCase != 0 {
+			return s, false
+		}
+		s.ascii[re.Rune[0]/64] = 1 << (re.Rune[0] % 64)
+		return s, true
+	case syntax.OpCharClass:
+		for i := 0; i < len(re.Rune); i += 2 {
+			lo, hi := re.Rune[i], re.Rune[i+1]
+			for c := lo; c <= min(hi, utf8.RuneSelf-1); c++ {
+				s.ascii[c/64] |= 1 << (c % 64)
+			}
+			if hi >= utf8.RuneSelf {
+				if lo > utf8.RuneSelf || hi != utf8.MaxRune {
+					return s, false
+				}
+				s.rest = true
+			}
+		}
+		return s, true
+	}
+	return s, false
+}
+
+func (s *directSet) has(c byte) bool {
+	if c < utf8.RuneSelf {
+		return s.ascii[c>>6]>>(c&63)&1 != 0
+	}
+	return s.rest
+}
+
+// directRun is a match that is being tried.
+type directRun struct {
+	s     string
+	marks []int
+	steps int  // left
+	any   bool // a match may end anywhere
+}
+
+// in reports whether there is a match in s; ok is false if it gave up.
+func (d *direct) in(s string) (found, ok bool) {
+	m, ok := d.search(s, !d.ends)
+	return m != nil, ok
+}
+
+// find returns the first match of an expression that ends with $, and its groups, as regexp does; ok is false if it
+// gave up.
+func (d *direct) find(s string) (m []int, ok bool) { return d.search(s, false) }
+
+func (d *direct) search(s string, anywhere bool) (m []int, ok bool) {
+	run := d.run(s)
+	run.any = anywhere
+	for at := 0; ; {
+		if d.prefix != "" && !d.anchored {
+			k := strings.Index(s[at:], d.prefix)
+			if k < 0 {
+				return nil, true
+			}
+			at += k
+		}
+		if run.match(d.first, at) {
+			run.marks[0], run.marks[1] = at, len(s)
+			return run.marks, true
+		}
+		if run.steps < 0 {
+			return nil, false
+		}
+		if d.anchored || at >= len(s) {
+			return nil, true
+		}
+		at = after(s, at)
+	}
+}
+
+// whole matches all of s; ok is false if it gave up.
+func (d *direct) whole(s string) (m []int, ok bool) {
+	run := d.run(s)
+	if run.match(d.first, 0) {
+		run.marks[0], run.marks[1] = 0, len(s)
+		return run.marks, true
+	}
+	return nil, run.steps >= 0
+}
+
+func (d *direct) run(s string) *directRun {
+	r := &directRun{s: s, marks: make([]int, 2*(d.groups+1)), steps: directSteps * (len(s) + 64)}
+	for i := range r.marks {
+		r.marks[i] = -1
+	}
+	return r
+}
+
+// after is the place after the character at i.
+func after(s string, i int) int {
+	for i++; i < len(s) && !utf8.RuneStart(s[i]); i++ {
+	}
+	return i
+}
+
+// match reports whether n and all after it match from i to the end.
+func (r *directRun) match(n *directNode, i int) bool {
+	for {
+		if r.steps--; r.steps < 0 {
+			return false
+		}
+		switch n.kind {
+		case directEnd:
+			return i == len(r.s) || r.any
+		case directLiteral:
+			if !strings.HasPrefix(r.s[i:], n.literal) {
+				return false
+			}
+			i, n = i+len(n.literal), n.next
+		case directMark:
+			old := r.marks[n.group]
+			r.marks[n.group] = i
+			if r.match(n.next, i) {
+				return true
+			}
+			r.marks[n.group] = old
+			return false
+		case directChoice:
+			last := len(n.branches) - 1
+			for _, b := range n.branches[:last] {
+				if r.match(b, i) {
+					return true
+				}
+			}
+			n = n.branches[last]
+		case directRepeat:
+			if n.lazy {
+				return r.lazily(n, i)
+			}
+			return r.greedily(n, i)
+		}
+	}
+}
+
+// greedily tries the most characters first.
+func (r *directRun) greedily(n *directNode, i int) bool {
+	least, k, end := i, 0, i
+	if n.max < 0 {
+		for k < n.min && end < len(r.s) && n.set.has(r.s[end]) {
+			end = after(r.s, end)
+			k++
+		}
+		if least = end; k < n.min {
+			return false
+		}
+		for end < len(r.s) && n.set.has(r.s[end]) { // where one byte of a character is in the set all are
+			end++
+		}
+		r.steps -= (end - least) / 8
+	} else {
+		for k < n.max && end < len(r.s) && n.set.has(r.s[end]) {
+			end = after(r.s, end)
+			if k++; k == n.min {
+				least = end
+			}
+		}
+		if k < n.min {
+			return false
+		}
+		if n.min == 0 {
+			least = i
+		}
+	}
+	if n.next.kind == directEnd { // fewer do not reach the end
+		return end == len(r.s) || r.any
+	}
+	for {
+		if n.next.kind == directLiteral { // back to where it is
+			at := strings.LastIndex(r.s[least:min(end+len(n.next.literal), len(r.s))], n.next.literal)
+			if at < 0 {
+				return false
+			}
+			end = least + at
+		}
+		if r.match(n.next, end) {
+			return true
+		}
+		if end <= least || r.steps < 0 {
+			return false
+		}
+		for end--; !utf8.RuneStart(r.s[end]); end-- {
+		}
+	}
+}
+
+// lazily tries the fewest characters first.
+func (r *directRun) lazily(n *directNode, i int) bool {
+	for k := 0; ; k++ {
+		if k >= n.min && r.match(n.next, i) {
+			return true
+		}
+		if k == n.max || r.steps < 0 || i >= len(r.s) || !n.set.has(r.s[i]) {
+			return false
+		}
+		i = after(r.s, i)
+	}
+}

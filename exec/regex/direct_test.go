@@ -1,0 +1,122 @@
+package regex
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/tributarydb/tributary/exec/function"
+)
+
+// randomPattern is an expression of the parts that are tried directly, and of a few others.
+func randomPattern(r *rand.Rand, depth int) string {
+	var b strings.Builder
+	for range 1 + r.IntN(4) {
+		switch k := r.IntN(14); {
+		case k < 4:
+			b.WriteString([]string{"a", "b", "ab", "/", "é", "://", "ba"}[r.IntN(7)])
+		case k < 8:
+			b.WriteString([]string{"[^/]", ".", "[ab]", "[a-z]", "[^b]", `\w`, "[é-ü]", `\d`}[r.IntN(8)])
+		case k < 9 && depth > 0:
+			b.WriteString("(?:" + randomPattern(r, depth-1) + ")")
+		case k < 11 && depth > 0:
+			b.WriteString("(" + randomPattern(r, depth-1) + ")")
+		case k < 12 && depth > 0:
+			b.WriteString("(" + randomPattern(r, depth-1) + "|" + randomPattern(r, depth-1) + ")")
+		default:
+			b.WriteString("b")
+		}
+		b.WriteString([]string{"", "", "", "+", "*", "?", "+?", "*?", "{1,2}", "{2}", "??"}[r.IntN(11)])
+	}
+	return b.String()
+}
+
+func randomSubject(r *rand.Rand) string {
+	var b strings.Builder
+	for range r.IntN(14) {
+		b.WriteString([]string{"a", "b", "a", "b", "/", "é", "://", "0", "\n", "日"}[r.IntN(10)])
+	}
+	return b.String()
+}
+
+// TestDirect: what is tried directly has the matches and groups that regexp finds.
+func TestDirect(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	known, ends := 0, 0
+	for range 6000 {
+		p := randomPattern(r, 2)
+		if r.IntN(3) == 0 {
+			p = "^" + p
+		}
+		if r.IntN(2) == 0 {
+			p += "$"
+		}
+		x, err := Compile(p, "")
+		if err != nil || x.direct == nil {
+			continue
+		}
+		known++
+		if x.direct.ends {
+			ends++
+		}
+		y, _ := Compile(p, "")
+		y.direct = nil
+		x.use(&function.Call{})
+		y.use(&function.Call{})
+		for range 12 {
+			s := randomSubject(r)
+			got, want := fmt.Sprint(x.Match(s)), fmt.Sprint(y.Match(s))
+			a, err1 := x.First(s)
+			b, err2 := y.First(s)
+			all, err3 := x.Matches(s, 0, 0)
+			each, err4 := y.Matches(s, 0, 0)
+			if err1 != nil || err2 != nil || err3 != nil || err4 != nil || got != want || !slices.Equal(a, b) || !reflect.DeepEqual(all, each) {
+				t.Fatalf("%q in %q: %s %v %v, want %s %v %v", p, s, got, a, all, want, b, each)
+			}
+		}
+	}
+	if known < 2000 || ends < 800 {
+		t.Errorf("only %d expressions are tried directly, %d of them to the end", known, ends)
+	}
+}
+
+// TestDirectGivesUp: an expression whose ways to match are too many is left to regexp, in linear time.
+func TestDirectGivesUp(t *testing.T) {
+	p := "^" + strings.Repeat("a*", 30) + "b$"
+	x, err := Compile(p, "")
+	if err != nil || x.direct == nil {
+		t.Fatal(err)
+	}
+	s := strings.Repeat("a", 5000)
+	if _, ok := x.direct.find(s); ok {
+		t.Error("it was tried to the end")
+	}
+	x.use(&function.Call{})
+	if is, err := x.Match(s); is || err != nil {
+		t.Error(is, err)
+	}
+	if is, err := x.Match(s + "b"); !is || err != nil {
+		t.Error(is, err)
+	}
+}
+
+func BenchmarkDirect(b *testing.B) {
+	s := "https://www.example.com/some/path?with=parameters&and=more"
+	for name, off := range map[string]bool{"direct": false, "regexp": true} {
+		b.Run(name, func(b *testing.B) {
+			x, err := Compile(`^https?://(?:www\.)?([^/]+)/.*$`, "")
+			if err != nil {
+				b.Fatal(err)
+			}
+			if x.use(&function.Call{}); off {
+				x.direct = nil
+			}
+			for b.Loop() {
+				x.find(s)
+			}
+		})
+	}
+}
