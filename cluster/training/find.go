@@ -38,12 +38,19 @@ func find(c *query.Caller, st *catalog.State, name []string, ok func(*catalog.Jo
 	return found, nil
 }
 
+// cancellable reports whether CANCEL TRAINING means a job: one that runs, but not somebody else's verification, which does not stand
+// in the way of a training.
+func cancellable(c *query.Caller, st *catalog.State, job *catalog.Job) bool {
+	return job.State == catalog.JobRunning && (job.Verify == 0 || st.Inherits(c.Role, job.Owner))
+}
+
 // Cancel asks the running training of a model to stop, or one of its trials.
 func (j *Jobs) Cancel(ctx context.Context, c *query.Caller, name []string, trial int) error {
 	if err := j.cfg.Catalog.Barrier(ctx); err != nil {
 		return err
 	}
-	job, err := find(c, j.cfg.Catalog.Current(), name, func(job *catalog.Job) bool { return job.State == catalog.JobRunning })
+	st := j.cfg.Catalog.Current()
+	job, err := find(c, st, name, func(job *catalog.Job) bool { return cancellable(c, st, job) })
 	if err != nil {
 		return err
 	}

@@ -51,6 +51,7 @@ var questions = map[string][]string{
 	"important-columns":   {"feature importance", "which variables influence the result most"},
 	"retrain":             {"refresh the model every night", "update model with fresh data"},
 	"older-version":       {"roll back to the previous model", "undo a bad training"},
+	"drift":               {"detect data drift in production", "has the distribution of my inputs changed"},
 	"same-model":          {"is my training reproducible", "compare hashes of models"},
 	"application":         {"serve predictions to a web app", "score a single record in real time from java"},
 	"share-model":         {"give colleagues access to a trained model", "grant permission to use a model"},
