@@ -3,6 +3,7 @@ package op
 import (
 	"context"
 	"io"
+	"runtime"
 	"sync/atomic"
 	"time"
 
@@ -59,8 +60,14 @@ type counted struct {
 	thread int
 	below  [][]Operator
 	done   bool
-	failed bool // its Close has
+	failed bool      // its Close has
+	turn   time.Time // when its thread last let others go first
 }
+
+// turn is for how long a thread works before it lets others go first: those that have just been woken, such as a statement of
+// a few rows, a commit or a heartbeat. The runtime itself takes a processor away only after ten milliseconds, and each of
+// them needs one several times.
+const turn = time.Millisecond
 
 func (c *counted) Open(ctx context.Context) error {
 	t := time.Now()
@@ -71,6 +78,14 @@ func (c *counted) Open(ctx context.Context) error {
 
 func (c *counted) Next(ctx context.Context) (*batch.Batch, error) {
 	t := time.Now()
+	switch {
+	case c.turn.IsZero():
+		c.turn = t
+	case t.Sub(c.turn) >= turn:
+		runtime.Gosched()
+		t = time.Now()
+		c.turn = t
+	}
 	b, err := c.in.Next(ctx)
 	c.s.Nanos.Add(int64(time.Since(t)))
 	if err == nil {

@@ -3,6 +3,7 @@ package train
 import (
 	"context"
 	"math"
+	"runtime"
 	"sync"
 	"sync/atomic"
 
@@ -391,6 +392,7 @@ func (p *Part) Run(ctx context.Context) error {
 					giveWay = make()
 				}
 				for {
+					runtime.Gosched() // short statements and commits go first, as between the batches of a query
 					giveWay(inner)
 					i := int(next.Add(1)) - 1
 					if i >= len(p.items) || failed.Load() {
