@@ -199,7 +199,7 @@ func (b *Bound) makeGeneric(e *Env, poll plan.Poll) *Planned {
 	} else {
 		root, cols = p.Query.Root, p.Query.Cols
 	}
-	keyed := opt.Keyed(root, stats) || p.DML != nil && opt.FewJoinOf(root, stats) != nil
+	keyed := opt.Keyed(root, stats) || p.DML != nil && FewJoinOf(root, stats) != nil
 	if p.DML != nil && p.DML.OnConflict != nil {
 		_, keyed = root.(*plan.Values)
 	}

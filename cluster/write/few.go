@@ -7,7 +7,7 @@ import (
 
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/op"
-	"github.com/tributarydb/tributary/planner/opt"
+	"github.com/tributarydb/tributary/planner"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/types"
@@ -23,7 +23,7 @@ const (
 // statement, with buffers in their places:
 //
 //	Values ⟕ Scan   →   Buffer(given) ⟕ Buffer(matched)
-func (w *ModifyTable) lookedUp(root plan.Node, f *opt.FewJoin) (plan.Node, error) {
+func (w *ModifyTable) lookedUp(root plan.Node, f *planner.FewJoin) (plan.Node, error) {
 	ctx := w.r.x.Ctx
 	given := &plan.Buffer{ID: givenBuffer, Name: "given", Cols: f.Given.Schema()}
 	rows, err := w.r.few(own(f.Given, nil), given.Cols, nil)
@@ -78,7 +78,7 @@ func (k *keysOf) Next(ctx context.Context) (*batch.Batch, error) {
 // lookUps reads the rows of a table that have one of some keys.
 type lookUps struct {
 	w    *ModifyTable
-	of   *opt.FewJoin
+	of   *planner.FewJoin
 	m    *catalog.Manifest
 	keys [][]types.Datum
 	now  op.BatchReader

@@ -7,7 +7,6 @@ import (
 	"github.com/tributarydb/tributary/exec/op"
 	"github.com/tributarydb/tributary/planner"
 	"github.com/tributarydb/tributary/planner/expr"
-	"github.com/tributarydb/tributary/planner/opt"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/planner/props"
 	"github.com/tributarydb/tributary/sql/catalog"
@@ -72,9 +71,9 @@ func (r *Executor) modify(d *plan.DML, staged *plan.Staged) (w *ModifyTable, err
 // execute changes the table's rows as an optimised source says; staged is its plan,
 // nil where that is to be made.
 func (w *ModifyTable) execute(source plan.Node, staged *plan.Staged) error {
-	var few *opt.FewJoin
+	var few *planner.FewJoin
 	if !w.later && !w.r.Analyze {
-		few = opt.FewJoinOf(source, props.FromState(w.r.st))
+		few = planner.FewJoinOf(source, props.FromState(w.r.st))
 	}
 	if few == nil && staged == nil && w.r.inThreads(source) {
 		return w.inThreads(source)
