@@ -6,6 +6,7 @@
 //	States ─▶ encoded partial states (bytea)           Results ─▶ values
 //
 // The common aggregates keep flat slices; those that need all their rows
-// (ordered, DISTINCT, percentiles, …) collect them (collect.go). Which rows
+// (ordered, DISTINCT, percentiles, …) collect them (collect.go), as keys of
+// 64 bits where that is enough (keyedvalues.go). Which rows
 // count (FILTER, NULL keys) is decided before.
 package agg

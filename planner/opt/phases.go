@@ -15,8 +15,9 @@ type phase struct {
 // phases in order. Constants first, since folded conditions simplify the rest. Subqueries become
 // joins before conditions move, so that they may move through them. Conditions move before joins
 // are ordered, as the order depends on what is left of each table. Columns are read late where
-// sorts know their limits. Narrowing comes before keys are extracted, as it may change how they are
-// represented; trimming last, as its Projects hinder all other rules.
+// sorts know their limits; windows become joins when the order of joins is settled. Narrowing comes
+// before keys are extracted, as it may change how they are represented; trimming last, as its
+// Projects hinder all other rules.
 var phases = []phase{
 	{"fold", rule.Fold},
 	{"pin", rulePin},

@@ -118,14 +118,15 @@ func TestHashAggLongResults(t *testing.T) {
 }
 
 // TestHashAggPartialStates: rows that a partial aggregation keeps of one group are passed to the
-// final one in several states.
+// final one in several states, beside those of calls that share another's.
 func TestHashAggPartialStates(t *testing.T) {
 	for _, keys := range [][]int{{}, {0}} {
 		c := aggCase{tb: optest.Table{Types: []types.Type{types.Int8, types.Text}}, keys: keys, drop: -1}
 		for i := range 60000 {
 			c.tb.Rows = append(c.tb.Rows, types.Row{int64(i % 2), "the same everywhere"})
 		}
-		c.aggs = []expr.AggCall{c.call("count()"), c.call("string_agg(text,text)", c.col(1), &expr.Const{Typ: types.Text, Val: ","}), c.call("max(text)", c.col(1))}
+		c.aggs = []expr.AggCall{c.call("count()"), c.call("string_agg(text,text)", c.col(1), &expr.Const{Typ: types.Text, Val: ","}), c.call("max(text)", c.col(1)),
+			c.call("count(any)", c.col(0)), c.call("sum(int8)", c.col(0)), c.call("stddev_samp(int8)", c.col(0)), c.call("avg(int8)", c.col(0))}
 		tc := c.test(t)
 		tc.Spills = true
 		tc.Build = func(rt *op.Runtime, in [][]op.Operator) []op.Operator { return c.phases(t, rt, in[0]) }

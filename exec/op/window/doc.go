@@ -6,7 +6,8 @@
 //	    │ memory     ▼
 //	    │ refused  call: rank, lag, first_value …          a row of the frame
 //	    │          aggregate.go: aggregates over frames     running states, or
-//	    │          frame.go: the rows of each row's frame   tree.go: a segment tree
+//	    │          frame.go: the rows of each row's frame   differences of sums (agg.Spanner), or
+//	    │                                                   tree.go: a segment tree
 //	    │                                                   frameaggregate.go: aggregates that keep their rows
 //	    │            │  ▲
 //	    ▼            │  │ rows.go: any row of the partition, by its number
