@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
@@ -42,6 +43,16 @@ func TestVerifyWithoutSnapshot(t *testing.T) {
 			is(c, `f|NULL|NULL|{"public.a had 20000 rows and has 0"}|its statement fails over the tables as they are now: the training query returned no rows`)
 			c.must("drop table a")
 			is(c, `f|NULL|NULL|{"public.a is gone"}|its statement fails over the tables as they are now: relation "a" does not exist`)
+
+			// A node without a history of that time, and tables that nobody has written since.
+			c.must("drop model m; create table a as select i, i % 91 + (i % 7) / 10.0 as x, i % 13 as y from generate_series(1, 20000) i")
+			c.must("train model m using ridge predict y as select x, y from a; alter system set tributary.retention = '0'")
+			nodes[n-1].past.Trim()
+			m := nodes[n-1].Catalog().Model(catalog.PublicOID, "m")
+			if _, err := nodes[n-1].past.SeenVersion(t.Context(), nodes[n-1].Catalog(), m.Find(1).Snapshot.Version); !pgerr.Is(err, pgerr.SnapshotTooOld) {
+				t.Error(err)
+			}
+			is(c, "t|t|snapshot|{}|NULL")
 
 			other := connect(t, start(t, 4-n, fewInline)[0], spread)
 			other.must("restore table a from '" + dir + "'; restore model m from '" + dir + "'")

@@ -121,7 +121,7 @@ func (h *History) at(ctx context.Context, at moment) (*entry, error) {
 	}
 	s, next, err := h.replay(ctx, files, e.state, at)
 	if err != nil {
-		if e.charged {
+		if from != nil { // one that is kept stays charged
 			h.states.release(e.bytes)
 		}
 		return nil, err

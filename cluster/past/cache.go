@@ -110,6 +110,7 @@ func (c *cache) has(e *entry) bool {
 func (c *cache) drop() int64 {
 	e := c.entries[0]
 	c.entries = c.entries[1:]
+	e.charged = false // who is making a state of it takes nothing over
 	c.release(e.bytes)
 	return e.bytes
 }
