@@ -22,8 +22,9 @@ type model struct {
 	name  string // schema.name, and @version where the text has one
 	ref   expr.ModelRef
 	v     *catalog.ModelVersion
-	fixed bool // the text says which version
-	part  int  // of a model of several targets the number of one, from 1; 0 for all
+	fixed bool     // the text says which version
+	part  int      // of a model of several targets the number of one, from 1; 0 for all
+	by    []string // columns by whose values an evaluation is made
 }
 
 // parts returns the models of the single targets, nil if the model has one target.
@@ -261,11 +262,11 @@ func (m *model) groupKeys() []catalog.ModelGroupKey {
 	return m.v.Groups.By
 }
 
-// inFront returns the columns of the groups' keys for the front of a SELECT list that reads them of alias, and the
-// clause that groups by them; both are empty for a single model.
+// inFront returns the columns in front for a SELECT list that reads them of alias, and the clause that groups by
+// them; both are empty where there are none.
 func (m *model) inFront(alias string) (list, by string) {
-	for i, k := range m.groupKeys() {
-		list += alias + "." + lex.QuoteIdent(k.Name) + ", "
+	for i, c := range m.front() {
+		list += alias + "." + lex.QuoteIdent(c) + ", "
 		if by += ", "; i == 0 {
 			by = " GROUP BY "
 		}

@@ -13,7 +13,6 @@ import (
 	"github.com/tributarydb/tributary/planner/bind/typing"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/fn"
-	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
@@ -275,7 +274,23 @@ func predictType(v *catalog.ModelVersion, mode expr.PredictMode, output int) typ
 }
 
 // Tables are the relations that are made of a query and a model, or of queries alone.
-var Tables = []string{"predict", "evaluate", "confusion_matrix", "roc_curve", "explain_predict", "survival", "describe_data", "validate_data_drift"}
+var Tables = []string{"predict", "evaluate", "confusion_matrix", "roc_curve", "pr_curve", "threshold_metrics", "calibration_curve", "lift", "residuals",
+	"explain_predict", "global_explain", "partial_dependence", "permutation_importance", "compare", "survival", "describe_data", "validate_data_drift"}
+
+// argumentsOf are the named arguments that a relation takes beside the model and the query.
+func argumentsOf(relation string) []string {
+	switch c := curveOf(relation); {
+	case c != nil && c.argument != "":
+		return []string{byArgument, c.argument}
+	case c != nil, relation == "global_explain":
+		return []string{byArgument}
+	case relation == "evaluate", relation == "confusion_matrix":
+		return []string{thresholdArgument, byArgument}
+	case relation == "predict":
+		return []string{thresholdArgument}
+	}
+	return nil
+}
 
 // Table binds one of Tables; ok is false for other names.
 func Table(sc *scope.Scope, name string, n *ast.RangeFunction, fc *ast.FuncCall) (scope.FromItem, bool, error) {
@@ -290,10 +305,27 @@ func Table(sc *scope.Scope, name string, n *ast.RangeFunction, fc *ast.FuncCall)
 	}
 	pos := b.SpotFunc(name)
 	full := "ml." + name
-	thresholds := slices.ContainsFunc([]string{"predict", "evaluate", "confusion_matrix"}, func(n string) bool { return n == name })
 	takes := pgerr.New(pgerr.UndefinedFunction, "%s takes a model's name and a query", full).WithHint("Write %s('model', (SELECT …)).", full).At(pos.At())
-	if len(args) == 0 {
+	allowed := argumentsOf(name)
+	switch len(allowed) {
+	case 0:
+	case 1:
+		takes = takes.WithHint("Write %s('model', (SELECT …)); a named argument is %s.", full, allowed[0])
+	default:
+		takes = takes.WithHint("Write %s('model', (SELECT …)); named arguments are %s.", full, strings.Join(allowed, ", "))
+	}
+	switch {
+	case len(args) == 0:
 		return scope.FromItem{}, true, takes
+	case name == "compare":
+		it, err := compare(sc, args, n, pos)
+		return it, true, err
+	case name == "partial_dependence":
+		it, err := partialDependence(sc, args, n, pos)
+		return it, true, err
+	case name == "permutation_importance":
+		it, err := permutationImportance(sc, args, n, pos)
+		return it, true, err
 	}
 	m, err := resolveModel(sc, args[0], full)
 	if err == nil {
@@ -302,11 +334,11 @@ func Table(sc *scope.Scope, name string, n *ast.RangeFunction, fc *ast.FuncCall)
 	if err != nil {
 		return scope.FromItem{}, true, err
 	}
-	if len(args) > 2 && !(len(args) == 3 && thresholds) || len(args) == 1 && name != "evaluate" {
+	if len(args) == 1 && name != "evaluate" {
 		return scope.FromItem{}, true, takes
 	}
 	var threshold expr.Expr
-	if thresholds {
+	if slices.Contains(allowed, thresholdArgument) {
 		if args, threshold, err = takeThreshold(sc, m, args, scope.InFromClause); err != nil {
 			return scope.FromItem{}, true, err
 		}
@@ -315,9 +347,22 @@ func Table(sc *scope.Scope, name string, n *ast.RangeFunction, fc *ast.FuncCall)
 				WithHint("Write %s('model', (SELECT …), threshold => 0.7).", full).At(pos.At())
 		}
 	}
+	if slices.Contains(allowed, byArgument) {
+		if args, err = takeBy(sc, m, args, full); err != nil {
+			return scope.FromItem{}, true, err
+		}
+	}
+	value := ""
+	ofCurve := curveOf(name)
+	if ofCurve != nil {
+		var given ast.Node
+		args, given = take(args, ofCurve.argument)
+		if value, err = ofCurve.value(sc, given); err != nil {
+			return scope.FromItem{}, true, err
+		}
+	}
 	if len(args) > 2 {
-		return scope.FromItem{}, true, pgerr.New(pgerr.UndefinedFunction, "%s takes a model's name and a query", full).
-			WithHint("Write %s('model', (SELECT …)), with threshold => 0.7 where it predicts two classes.", full).At(pos.At())
+		return scope.FromItem{}, true, takes
 	}
 	parts := m.parts()
 	if len(args) == 1 && m.v.Groups != nil {
@@ -332,23 +377,29 @@ func Table(sc *scope.Scope, name string, n *ast.RangeFunction, fc *ast.FuncCall)
 		it, err := storedMetrics(sc, m, n)
 		return it, true, err
 	}
-	sub, ok := typing.Unparen(args[1]).(*ast.SubLink)
-	if !ok || sub.SubLinkType != ast.EXPR_SUBLINK {
+	sub := queryOf(args, 1)
+	if sub == nil {
 		return scope.FromItem{}, true, pgerr.New(pgerr.SyntaxError, "the second argument of %s is a query in parentheses", full).At(b.PosExpr(args[1]))
 	}
 	switch {
 	case name == "evaluate" && parts != nil:
 		it, err := evaluateTargets(sc, m, args[0], sub, n)
-		return it, true, err
+		return it, true, m.needs(full, err)
 	case name == "evaluate" && (len(m.v.Target) == 0 || m.v.Task == catalog.TaskTimeToEvent || m.v.Task == catalog.TaskRanking):
 		it, err := evaluateUnlabelled(sc, m, args[0], sub, n, pos)
 		return it, true, err
 	case name == "confusion_matrix" && parts != nil:
 		it, err := confusionTargets(sc, m, args[0], sub, n, pos)
-		return it, true, err
-	case name == "roc_curve":
-		it, err := rocCurve(sc, m, args[0], sub, n, pos)
-		return it, true, err
+		return it, true, m.needs(full, err)
+	case ofCurve != nil:
+		it, err := ofCurve.bind(sc, m, args[0], sub, value, n, pos)
+		return it, true, m.needs(full, err)
+	case name == "residuals":
+		it, err := residuals(sc, m, args[0], sub, n, pos)
+		return it, true, m.needs(full, err)
+	case name == "global_explain":
+		it, err := globalExplain(sc, m, args[0], sub, n)
+		return it, true, m.needs(full, err)
 	}
 	r, err := query.Bind(sc, sub.Subselect.(*ast.SelectStmt), scope.InFromClause, true)
 	if err != nil {
@@ -364,7 +415,7 @@ func Table(sc *scope.Scope, name string, n *ast.RangeFunction, fc *ast.FuncCall)
 		it, err := survival(sc, m, r.Node, fields, n, pos)
 		return it, true, err
 	}
-	value, err := applyModel(sc, m, expr.PredictValue, fields, false, pos)
+	predicted, err := applyModel(sc, m, expr.PredictValue, fields, false, pos)
 	if err != nil {
 		return scope.FromItem{}, true, err
 	}
@@ -375,7 +426,7 @@ func Table(sc *scope.Scope, name string, n *ast.RangeFunction, fc *ast.FuncCall)
 		}
 	}
 	if threshold != nil {
-		if value, err = byThreshold(sc, m, value.Type(), proba, threshold); err != nil {
+		if predicted, err = byThreshold(sc, m, predicted.Type(), proba, threshold); err != nil {
 			return scope.FromItem{}, true, err
 		}
 	}
@@ -390,8 +441,8 @@ func Table(sc *scope.Scope, name string, n *ast.RangeFunction, fc *ast.FuncCall)
 	if name == "confusion_matrix" && !classifies(m.v) {
 		return scope.FromItem{}, true, pgerr.New(pgerr.WrongObjectType, "model \"%s\" has no confusion matrix: it is not a classifier", m.name).At(pos.At())
 	}
-	scores := []scope.Column{{Name: m.v.Outputs[0].Name, Expr: value}}
-	if value.Type().OID == types.RecordOID { // each by itself, as a table can have them
+	scores := []scope.Column{{Name: m.v.Outputs[0].Name, Expr: predicted}}
+	if predicted.Type().OID == types.RecordOID { // each by itself, as a table can have them
 		scores = nil
 	}
 	ofParts, err := targetScores(sc, m, fields, pos)
@@ -456,8 +507,14 @@ func Table(sc *scope.Scope, name string, n *ast.RangeFunction, fc *ast.FuncCall)
 		return scope.FromItem{}, true, pgerr.New(pgerr.UndefinedColumn, "%s needs the label \"%s\" of model \"%s\" among the columns", full, label, m.name).At(pos.At())
 	}
 	var by []scope.Column
-	for _, k := range m.groupKeys() {
-		at, _ := findField(fields, k.Name)
+	for _, k := range m.front() {
+		at, found := findField(fields, k)
+		switch {
+		case found == 0:
+			return scope.FromItem{}, true, pgerr.New(pgerr.UndefinedColumn, "%s is by the column \"%s\", which is not among the columns", full, k).At(pos.At())
+		case found > 1:
+			return scope.FromItem{}, true, pgerr.New(pgerr.AmbiguousColumn, "column reference \"%s\" is ambiguous", k).At(pos.At())
+		}
 		by = append(by, fields[at])
 	}
 	if name == "confusion_matrix" {
@@ -478,210 +535,4 @@ func keepFields(pr *query.Projector, rl *scope.Item, fields, outputs []scope.Col
 		c := pr.Emit(f.Expr, f.Name)
 		rl.Cols = append(rl.Cols, scope.Column{Name: f.Name, Expr: scope.Col(c), Table: f.Table, Num: f.Num})
 	}
-}
-
-// storedMetrics binds ml.evaluate('m'): the metrics of the training.
-func storedMetrics(sc *scope.Scope, m *model, n *ast.RangeFunction) (scope.FromItem, error) {
-	v := &plan.Values{Rows: [][]expr.Expr{{}}}
-	rl := &scope.Item{Name: "evaluate"}
-	for _, x := range m.v.Metrics {
-		c := sc.Binder.NewCol(sc.Level, x.Name, types.Float8)
-		v.Cols = append(v.Cols, c)
-		v.Rows[0] = append(v.Rows[0], &expr.Const{Val: types.FiniteOrNull(x.Value), Typ: types.Float8})
-		rl.Cols = append(rl.Cols, scope.Column{Name: x.Name, Expr: scope.Col(c)})
-	}
-	return query.Finish(sc, v, rl, n.Alias, "table")
-}
-
-// grouped adds the keys of a model's groups to an aggregation and to the columns of its result.
-func grouped(sc *scope.Scope, a *plan.Aggregate, rl *scope.Item, by []scope.Column) {
-	for _, k := range by {
-		c := sc.Binder.NewCol(sc.Level, k.Name, k.Expr.Type())
-		a.Groups = append(a.Groups, plan.Item{Col: c, Expr: k.Expr})
-		rl.Cols = append(rl.Cols, scope.Column{Name: c.Name, Expr: scope.Col(c)})
-	}
-}
-
-// evaluate aggregates the metrics that fit the model over its predictions, for each of its groups.
-func evaluate(sc *scope.Scope, m *model, node plan.Node, by []scope.Column, truth, got, proba expr.Expr, n *ast.RangeFunction) (scope.FromItem, error) {
-	b := sc.Binder
-	for _, e := range []*expr.Expr{&truth, &got} {
-		if !b.IsEnum((*e).Type().OID) {
-			continue
-		}
-		var err error
-		if *e, err = b.Coerce(*e, types.Text, fn.ExplicitCast, typing.Position{}); err != nil {
-			return scope.FromItem{}, err
-		}
-	}
-	a, rl := &plan.Aggregate{Input: node}, &scope.Item{Name: "evaluate"}
-	grouped(sc, a, rl, by)
-	add := func(fun string, more ...expr.Expr) (plan.Column, error) {
-		inv := &typing.Invocation{Name: fun, Args: append([]expr.Expr{truth}, more...), Names: make([]string, 1+len(more))}
-		c, err := b.Resolve(inv)
-		if err != nil {
-			return plan.Column{}, err
-		}
-		args, ret, err := b.BindArgs(c, inv)
-		if err != nil {
-			return plan.Column{}, err
-		}
-		nc := b.NewCol(sc.Level, fun, ret)
-		a.Aggs = append(a.Aggs, plan.AggItem{Col: nc, Call: expr.AggCall{Fn: c.Func, Args: args, Typ: ret}})
-		return nc, nil
-	}
-	fun, names := "ml_regression", fn.RegressionMetrics
-	if proba != nil {
-		fun, names = "ml_classification", fn.ClassMetrics
-	}
-	given := []expr.Expr{got}
-	if proba != nil && len(m.v.Classes) == 2 {
-		positive, err := b.Coerce(&expr.Const{Val: m.v.Classes[1], Typ: types.Text}, got.Type(), fn.ExplicitCast, typing.Position{})
-		if err != nil {
-			return scope.FromItem{}, err
-		}
-		given = append(given, positive)
-	}
-	all, err := add(fun, given...)
-	if pgerr.Is(err, pgerr.UndefinedFunction) {
-		err = pgerr.New(pgerr.DatatypeMismatch, "labels of type %s cannot be compared with predictions of type %s", b.TypeName(truth.Type()), b.TypeName(got.Type())).
-			WithHint("Give the label \"%s\" the type that it had in training.", m.v.Target[0]).At(b.PosFunc("evaluate"))
-	}
-	if err != nil {
-		return scope.FromItem{}, err
-	}
-	var ofProba, further []plan.Column
-	if proba == nil {
-		for _, fun := range []string{"mean_absolute_percentage_error", "median_absolute_error", "max_error"} {
-			c, err := add(fun, got)
-			if err != nil {
-				return scope.FromItem{}, err
-			}
-			further = append(further, c)
-		}
-	}
-	if proba != nil {
-		for _, fun := range []string{"log_loss", "roc_auc", "average_precision", "brier_score"} {
-			if len(m.v.Classes) > 2 && (fun == "average_precision" || fun == "brier_score") {
-				continue
-			}
-			args := []expr.Expr{proba}
-			if fun == "log_loss" && len(m.v.Classes) >= 2 {
-				args = append(args, m.classArray())
-			}
-			c, err := add(fun, args...)
-			switch {
-			case err == nil && (fun == "log_loss" || fun == "roc_auc"):
-				ofProba = append(ofProba, c)
-			case err == nil:
-				further = append(further, c)
-			case !pgerr.Is(err, pgerr.UndefinedFunction): // there is none for labels of this type
-				return scope.FromItem{}, err
-			}
-		}
-	}
-	out, err := checkLabels(sc, m, a, truth)
-	if err != nil {
-		return scope.FromItem{}, err
-	}
-	pr := query.NewProjector(b, sc.Level, out)
-	for i, c := range rl.Cols {
-		rl.Cols[i].Expr = scope.Col(pr.Emit(c.Expr, c.Name))
-	}
-	put := func(name string, e expr.Expr) {
-		rl.Cols = append(rl.Cols, scope.Column{Name: name, Expr: scope.Col(pr.Emit(e, name))})
-	}
-	for i, name := range names {
-		put(name, &expr.Subscript{Array: scope.Col(all), Index: &expr.Const{Val: int64(m.measure(i) + 1), Typ: types.Int4}, Typ: types.Float8})
-		if name == "f1_score" {
-			for _, c := range ofProba {
-				put(c.Name, scope.Col(c))
-			}
-		}
-	}
-	for _, c := range further {
-		put(c.Name, scope.Col(c))
-	}
-	return query.Finish(sc, pr.Node(), rl, n.Alias, "table")
-}
-
-// measure returns which of fn.ClassMetrics is shown in place i. If the model has more than two classes,
-// precision, recall and F1 are means over the classes, even if the rows have only two.
-func (m *model) measure(i int) int {
-	if len(m.v.Classes) > 2 && fn.ClassMetrics[i] != "accuracy" && i < 4 {
-		return i + 3
-	}
-	return i
-}
-
-// classArray returns the classes as texts, in the order of the probabilities.
-func (m *model) classArray() *expr.Const {
-	a := types.Array{Elem: types.Text}
-	for _, c := range m.v.Classes {
-		a.Elems = append(a.Elems, c)
-	}
-	t, _ := types.ArrayOf(types.Text)
-	return &expr.Const{Val: a, Typ: t}
-}
-
-// knowsAll reports whether the model knows every possible label: both values of a boolean are classes.
-func (m *model) knowsAll() bool { return m.v.TargetType.OID == types.BoolOID && len(m.v.Classes) == 2 }
-
-// checkLabels puts a check over an evaluation of a classifier: if the model knows none of the
-// labels, such as 'yes' and 'no' for true and false, all rows would just count as wrong.
-func checkLabels(sc *scope.Scope, m *model, a *plan.Aggregate, truth expr.Expr) (plan.Node, error) {
-	b := sc.Binder
-	if t := m.v.TargetType; len(m.v.Classes) == 0 || m.knowsAll() || !b.CanCoerce(truth.Type().OID, t.OID, fn.ImplicitCast) {
-		return a, nil
-	}
-	label, err := b.Coerce(truth, predictType(m.v, expr.PredictValue, 0), fn.ImplicitCast, typing.Position{})
-	if err != nil {
-		return nil, err
-	}
-	in := &expr.In{}
-	for _, c := range m.v.Classes {
-		class, err := b.Coerce(&expr.Const{Val: c, Typ: types.Text}, label.Type(), fn.ExplicitCast, typing.Position{})
-		if err != nil {
-			return nil, err
-		}
-		if in.Eq, in.Arg, class, err = b.Equality(label, class, typing.Position{}); err != nil {
-			return nil, err
-		}
-		in.List = append(in.List, class)
-	}
-	inv := &typing.Invocation{Name: "bool_or", Args: []expr.Expr{in}, Names: make([]string, 1)}
-	c, err := b.Resolve(inv)
-	if err != nil {
-		return nil, err
-	}
-	known := b.NewCol(sc.Level, "bool_or", types.Bool)
-	a.Aggs = append(a.Aggs, plan.AggItem{Col: known, Call: expr.AggCall{Fn: c.Func, Args: inv.Args, Typ: types.Bool}})
-	some := &expr.Coalesce{Args: []expr.Expr{scope.Col(known), &expr.Const{Val: true, Typ: types.Bool}}, Typ: types.Bool} // without any labels it passes
-	text := func(s string) expr.Expr { return &expr.Const{Val: s, Typ: types.Text} }
-	check, err := b.Call("ml_check_labels", typing.Position{}, some, text(m.name), text(strings.Join(m.v.Classes, ", ")))
-	if err != nil {
-		return nil, err
-	}
-	return &plan.Filter{Input: a, Conds: []expr.Expr{check}}, nil
-}
-
-// confusion counts the rows by true and predicted label.
-func confusion(sc *scope.Scope, node plan.Node, by []scope.Column, truth, got expr.Expr, n *ast.RangeFunction) (scope.FromItem, error) {
-	b := sc.Binder
-	a := &plan.Aggregate{Input: node}
-	rl := &scope.Item{Name: "confusion_matrix"}
-	grouped(sc, a, rl, by)
-	for i, e := range []expr.Expr{truth, got} {
-		c := b.NewCol(sc.Level, []string{"expected_label", "predicted_label"}[i], e.Type())
-		a.Groups = append(a.Groups, plan.Item{Col: c, Expr: e})
-		rl.Cols = append(rl.Cols, scope.Column{Name: c.Name, Expr: scope.Col(c)})
-	}
-	for _, f := range fn.Lookup("count") {
-		if len(f.Args) == 0 {
-			c := b.NewCol(sc.Level, "count", types.Int8)
-			a.Aggs = append(a.Aggs, plan.AggItem{Col: c, Call: expr.AggCall{Fn: f, Star: true, Typ: types.Int8}})
-			rl.Cols = append(rl.Cols, scope.Column{Name: "count", Expr: scope.Col(c)})
-		}
-	}
-	return query.Finish(sc, a, rl, n.Alias, "table")
 }

@@ -1,9 +1,6 @@
 package model
 
 import (
-	"slices"
-	"strings"
-
 	"github.com/multigres/multigres/go/common/parser/ast"
 
 	"github.com/tributarydb/tributary/planner/bind/scope"
@@ -23,22 +20,19 @@ const thresholdArgument = "threshold"
 // there.
 func takeThreshold(sc *scope.Scope, m *model, args []ast.Node, p scope.Place) ([]ast.Node, expr.Expr, error) {
 	b := sc.Binder
-	at := slices.IndexFunc(args, func(a ast.Node) bool {
-		na, ok := a.(*ast.NamedArgExpr)
-		return ok && strings.EqualFold(na.Name, thresholdArgument)
-	})
-	if at < 0 || slices.ContainsFunc(m.v.Features, func(f catalog.ModelFeature) bool { return strings.EqualFold(f.Name, thresholdArgument) }) {
+	rest, val := take(args, thresholdArgument)
+	if val == nil || m.hasFeature(thresholdArgument) {
 		return args, nil, nil
 	}
-	pos := b.PosExpr(args[at])
+	pos := b.PosExpr(val)
 	if m.v.Task != catalog.TaskClassification || len(m.v.Classes) != 2 || m.parts() != nil {
 		return nil, nil, pgerr.New(pgerr.WrongObjectType, "model \"%s\" has no threshold: it is not a classifier of two classes", m.name).At(pos)
 	}
-	e, err := sc.Expr(args[at].(*ast.NamedArgExpr).Arg, p)
+	e, err := sc.Expr(val, p)
 	if err != nil {
 		return nil, nil, err
 	}
-	if e, err = b.Coerce(e, types.Float8, fn.AssignmentCast, b.SpotExpr(args[at])); err != nil {
+	if e, err = b.Coerce(e, types.Float8, fn.AssignmentCast, b.SpotExpr(val)); err != nil {
 		return nil, nil, err
 	}
 	if c, ok := e.(*expr.Const); ok {
@@ -46,7 +40,7 @@ func takeThreshold(sc *scope.Scope, m *model, args []ast.Node, p scope.Place) ([
 			return nil, nil, pgerr.New(pgerr.InvalidParameterValue, "a threshold is a probability, from 0 to 1").At(pos)
 		}
 	}
-	return slices.Delete(slices.Clone(args), at, at+1), e, nil
+	return rest, e, nil
 }
 
 // byThreshold is the class, of type t, that a threshold on the second class's probability gives.

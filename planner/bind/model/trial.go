@@ -1,15 +1,11 @@
 package model
 
 import (
-	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/multigres/multigres/go/common/parser/ast"
 
-	"github.com/tributarydb/tributary/planner/bind/query"
 	"github.com/tributarydb/tributary/planner/bind/scope"
-	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/lex"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
@@ -21,20 +17,12 @@ const trialArgument = "trial_id"
 // trial, which is one of the versions. The first argument names that version then.
 func takeTrial(sc *scope.Scope, m *model, args []ast.Node, fun string) ([]ast.Node, *model, error) {
 	b := sc.Binder
-	at := slices.IndexFunc(args, func(a ast.Node) bool {
-		na, ok := a.(*ast.NamedArgExpr)
-		return ok && strings.EqualFold(na.Name, trialArgument)
-	})
-	if at < 0 || slices.ContainsFunc(m.v.Features, func(f catalog.ModelFeature) bool { return strings.EqualFold(f.Name, trialArgument) }) {
+	rest, val := take(args, trialArgument)
+	if val == nil || m.hasFeature(trialArgument) {
 		return args, m, nil
 	}
-	val := args[at].(*ast.NamedArgExpr).Arg
 	pos := b.PosExpr(val)
-	e, err := sc.Expr(val, scope.InFromClause)
-	if err != nil {
-		return nil, nil, err
-	}
-	d, _, err := query.ConstArg(b, e, fun, val)
+	d, err := constant(sc, val, fun)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -55,7 +43,7 @@ func takeTrial(sc *scope.Scope, m *model, args []ast.Node, fun string) ([]ast.No
 		of = m.v.Number
 	}
 	all := b.Session.State.ModelByOID(m.ref.OID)
-	args = slices.Delete(slices.Clone(args), at, at+1)
+	args = rest
 	name := lex.QuoteIdent(b.Session.State.Schema(all.Schema).Name) + "." + lex.QuoteIdent(all.Name) + "@" + strconv.Itoa(of)
 	args[0] = ast.NewA_Const(ast.NewString(name), -1)
 	m, err = resolveModel(sc, args[0], fun)

@@ -61,11 +61,16 @@ func evaluateUnlabelled(sc *scope.Scope, m *model, name ast.Node, query *ast.Sub
 		if n, err := strconv.Atoi(strings.Trim(m.option("eval_at", "ndcg_eval_at"), "'")); err == nil {
 			places = strconv.Itoa(n)
 		}
-		of := "(SELECT ndcg(" + label + ", " + score + ", " + places + ") AS ndcg, CASE WHEN min(" + label + ") = 0 AND max(" + label +
-			") > 0 THEN average_precision(" + label + " > 0, " + score + ") WHEN count(" + label + ") > 0 THEN 1 END AS map FROM ml.predict('', (SELECT 1)) AS q GROUP BY " +
+		keys, by := m.inFront("q")
+		shown, over := m.inFront("g")
+		if by += ", "; over == "" {
+			by = " GROUP BY "
+		}
+		of := "(SELECT " + keys + "ndcg(" + label + ", " + score + ", " + places + ") AS ndcg, CASE WHEN min(" + label + ") = 0 AND max(" + label +
+			") > 0 THEN average_precision(" + label + " > 0, " + score + ") WHEN count(" + label + ") > 0 THEN 1 END AS map FROM ml.predict('', (SELECT 1)) AS q" + by +
 			column(m.beside("query_id")) + ") AS g"
-		it, err := overPredictions(sc, "SELECT avg(g.ndcg) AS ndcg, avg(g.map) AS map FROM "+of, "evaluate", name, query, n)
-		return it, m.needs(err)
+		it, err := overPredictions(sc, "SELECT "+shown+"avg(g.ndcg) AS ndcg, avg(g.map) AS map FROM "+of+over, "evaluate", name, query, n)
+		return it, m.needs("ml.evaluate", err)
 	default:
 		for _, o := range m.v.Outputs {
 			if o.Type.OID == types.Float8OID {
@@ -79,13 +84,21 @@ func evaluateUnlabelled(sc *scope.Scope, m *model, name ast.Node, query *ast.Sub
 	}
 	keys, by := m.inFront("q")
 	it, err := overPredictions(sc, "SELECT "+keys+strings.Join(cols, ", ")+" FROM ml.predict('', (SELECT 1)) AS q"+by, "evaluate", name, query, n)
-	return it, m.needs(err)
+	return it, m.needs("ml.evaluate", err)
 }
 
 // needs adds to the error for a column that does not exist which ones an evaluation needs.
-func (m *model) needs(err error) error {
-	if m.v.Beside == "" || !pgerr.Is(err, pgerr.UndefinedColumn) {
+func (m *model) needs(fun string, err error) error {
+	columns := slices.Concat(m.v.Target, m.by)
+	if m.v.Beside != "" {
+		columns = append(columns, m.v.Beside)
+	}
+	if len(columns) == 0 || !pgerr.Is(err, pgerr.UndefinedColumn) {
 		return err
 	}
-	return pgerr.From(err).WithHint("Beside the features ml.evaluate needs the columns \"%s\" and \"%s\".", m.v.Target[0], m.v.Beside)
+	noun := "columns"
+	if len(columns) == 1 {
+		noun = "column"
+	}
+	return pgerr.From(err).WithHint("Beside the features %s needs the %s \"%s\".", fun, noun, strings.Join(columns, "\" and \""))
 }
