@@ -24,7 +24,7 @@ type nodeCollector struct{ n *Node }
 var (
 	sessionsDesc = prometheus.NewDesc("tributary_sessions", "Sessions of this gateway by state.", []string{"state"}, nil)
 	behindDesc   = prometheus.NewDesc("tributary_archive_behind_seconds", "For how long a commit is there that is not in the archive, where this node leads; 0 for none.", nil, nil)
-	failedDesc   = prometheus.NewDesc("tributary_archive_failures_total", "Attempts to archive commits that failed, of the cluster.", nil, nil)
+	failedDesc   = prometheus.NewDesc("tributary_archive_failures_total", "Attempts of the cluster to archive commits that failed, where this node leads.", nil, nil)
 	buildDesc    = prometheus.NewDesc("tributary_build_info", "1: the version of the program, and of Go.", []string{"version", "goversion"}, nil)
 )
 
@@ -45,13 +45,16 @@ func (c nodeCollector) Collect(ch chan<- prometheus.Metric) {
 	for _, state := range []string{"active", "idle", "idle in transaction", "idle in transaction (aborted)"} {
 		ch <- prometheus.MustNewConstMetric(sessionsDesc, gauge, float64(states[state]), state)
 	}
-	if st := c.n.raft.Current(); c.n.raft.Leads() && catalog.Archiving(st) != nil {
-		behind := 0.0
+	if st := c.n.raft.Current(); c.n.raft.Leads() {
+		behind, failures := 0.0, int64(0)
 		if _, since := archive.Behind(context.Background(), st, c.n.past.Commits); !since.IsZero() {
 			behind = max(time.Since(since).Seconds(), 0)
 		}
+		if a := catalog.Archived(st); a != nil {
+			failures = a.Failures
+		}
 		ch <- prometheus.MustNewConstMetric(behindDesc, gauge, behind)
-		ch <- prometheus.MustNewConstMetric(failedDesc, counter, float64(catalog.Archived(st).Failures))
+		ch <- prometheus.MustNewConstMetric(failedDesc, counter, float64(failures))
 	}
 	ch <- prometheus.MustNewConstMetric(buildDesc, gauge, 1, cmp.Or(c.n.o.Version, "unknown"), runtime.Version())
 }

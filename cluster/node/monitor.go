@@ -236,6 +236,9 @@ func (n *Node) scrubEvery() time.Duration {
 
 // clusterWarnings warns of nodes that are down and of what has too few copies.
 func (n *Node) clusterWarnings(st *catalog.State, warn func(severity, kind, node, message, hint string)) {
+	if a := catalog.Archiving(st); a != nil && a.Error != "" {
+		warn("error", "archive", "", "commits cannot be archived: the last attempt failed", "See cluster.archive. Files that it lacks are kept on the nodes meanwhile.")
+	}
 	alive := map[uint64]bool{}
 	up, members := 0, n.raft.Current().Nodes()
 	for _, m := range members {

@@ -454,10 +454,14 @@ func (c *DropNode) apply(e *edit) error {
 
 func (c *PutSetting) apply(e *edit) error {
 	m := writable(e, mapSettings, &e.s.settings)
+	was := m[c.Name]
 	if c.Unset {
 		delete(m, c.Name)
 	} else {
 		m[c.Name] = c.Value
+	}
+	if c.Name == SettingArchive && m[c.Name] != was {
+		e.stopArchive()
 	}
 	return nil
 }

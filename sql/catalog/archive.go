@@ -44,6 +44,16 @@ func (c *PutArchive) apply(e *edit) error {
 	return nil
 }
 
+// stopArchive is called when the archive is to be another, or none: files that it lacks are kept no longer, so if it is to be this one again,
+// that begins with a backup.
+func (e *edit) stopArchive() {
+	if e.s.archive != nil {
+		now := *e.s.archive
+		now.Based, now.Error = false, ""
+		e.s.archive = &now
+	}
+}
+
 // Archived is what is recorded of the archive, whether commits go there now or not; nil for nothing.
 func Archived(s *State) *Archive { return s.archive }
 

@@ -70,6 +70,10 @@ func TestArchiveKeepsFiles(t *testing.T) {
 	files(1, "before the commits are there")
 	commit(&PutSetting{Name: SettingArchive, Unset: true})
 	files(0, "without an archive")
+	commit(&PutSetting{Name: SettingArchive, Value: "/a"})
+	if Archiving(s).Based {
+		t.Error("an archive to which commits did not go for a while goes on")
+	}
 
 	if _, _, err := CommitAt(s, s.Version()+1, at, []Change{&PutArchive{Archive: Archive{Place: "/b"}}}); !pgerr.Is(err, pgerr.SerializationFailure) {
 		t.Errorf("who does not know what is recorded: %v", err)
