@@ -91,10 +91,12 @@ var proofs = []proof{
 	{"time_to_event", "a b died", "days", many, true, []any{"event", "died", "method", "hazard", "hidden_units", 4, "intervals", 6, "max_iterations", 3}},
 	{"cox_regression", "a b died", "days", many, true, []any{"event", "died", "max_iterations", 4}},
 	{"cox_regression", "a k w died", "days", many, true, []any{"event", "died", "strata", "k", "weight", "w", "max_iterations", 3}},
+	{"exponential_smoothing", "t", "pos", some, false, []any{"order_by", "t", "model", "ZZN"}},
+	{"seasonal_naive", "t", "y", some, false, []any{"order_by", "t", "seasonal_periods", 7}},
 }
 
 // typesOf are the types of the columns that are not float8.
-var typesOf = map[string]types.Type{"b": types.Int4, "k": types.Text, "n": types.Int4, "c": types.Int4, "c4": types.Int4, "died": types.Bool, "id": types.Int8}
+var typesOf = map[string]types.Type{"b": types.Int4, "k": types.Text, "n": types.Int4, "c": types.Int4, "c4": types.Int4, "died": types.Bool, "id": types.Int8, "t": types.Int8}
 
 // columns returns the columns of the training query.
 func (p *proof) columns() (cols []record.Column) {
@@ -165,6 +167,7 @@ var world = sync.OnceValue(func() map[string][]any {
 		put("died", days <= until)
 		put("id", int64(i/50))
 		put("at", float64(i%50))
+		put("t", int64(i))
 		for _, name := range []string{"a", "k"} {
 			if r.IntN(20) == 0 {
 				out[name][i] = nil

@@ -7,6 +7,7 @@ import (
 	"github.com/tributarydb/tributary/ml/cox"
 	"github.com/tributarydb/tributary/ml/decomp"
 	"github.com/tributarydb/tributary/ml/family"
+	"github.com/tributarydb/tributary/ml/forecast"
 	"github.com/tributarydb/tributary/ml/imported"
 	"github.com/tributarydb/tributary/ml/kmeans"
 	"github.com/tributarydb/tributary/ml/linear"
@@ -23,6 +24,7 @@ var All = slices.Concat(
 	decomp.Families(),
 	net.Families(),
 	cox.Families(),
+	forecast.Families(),
 )
 
 // Decoder returns the family that decodes the models of an algorithm: one of All, or that of the models

@@ -28,6 +28,7 @@ func TestManualOptions(t *testing.T) {
 		{"networks", []string{"mlp", "autoencoder"}},
 		{"sequences", []string{"lstm", "lstm_autoencoder"}},
 		{"survival", []string{"time_to_event", "cox_regression"}},
+		{"forecasting", []string{"seasonal_naive", "exponential_smoothing"}},
 	} {
 		manual.Part(t, "docs/reference/"+page.name+".md", "options", optionTables(page.algorithms...))
 		left = slices.DeleteFunc(left, func(n string) bool { return slices.Contains(page.algorithms, n) })

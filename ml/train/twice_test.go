@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/tributarydb/tributary/ml/families"
+	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/model"
 	"github.com/tributarydb/tributary/ml/record"
 	"github.com/tributarydb/tributary/sql/types"
@@ -72,6 +73,9 @@ func TestTwiceIsWeightTwo(t *testing.T) {
 		training{"cox_regression", "a b died", "days", 1e-9, []any{"event", "died", "ties", "breslow"}},
 		training{"cox_regression", "a b k died", "days", 1e-9, []any{"event", "died", "ties", "breslow", "strata", "k"}})
 	for _, f := range families.All {
+		if f.Info().Task == family.Forecasting { // a series has one row a time
+			continue
+		}
 		if !slices.ContainsFunc(list, func(c training) bool { return c.family == f.Info().Name }) {
 			t.Errorf("say how %s is trained here", f.Info().Name)
 		}
