@@ -168,7 +168,7 @@ type fitted struct {
 
 // Shares that a search begins with: of β and of γ. The likelihood often has a minimum with a season or a trend that hardly
 // changes, and another one where it follows the series at once.
-var firstShares = []float64{0.02, 0.7}
+var firstShares = []float64{0.02, 0.9}
 
 // best fits the form: the best of searches that begin in several places.
 func (f *free) best() (*fitted, bool) {
@@ -222,7 +222,10 @@ func (f *free) search(share float64) (optim.State, bool) {
 // begin chooses α where the search begins; ok is false where the form has no mean with any.
 func (f *free) begin(share float64) (ok bool) {
 	best, at := math.Inf(1), f.first
-	for _, alpha := range []float64{0.03, 0.15, 0.5, 0.9} {
+	for _, alpha := range []float64{0.03, 0.15, 0.4, 0.9} {
+		if alpha > 0.5 && share > 0.5 && f.form.season != 'N' { // what the level takes the season cannot
+			continue
+		}
 		x := f.first
 		x.Alpha, x.Phi, x.Beta, x.Gamma = alpha, 1, 0, 0
 		if f.trend1() {
