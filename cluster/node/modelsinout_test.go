@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/tributarydb/tributary/ml/families"
+	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
@@ -59,6 +60,9 @@ func trainingsOfAll() map[string]string {
 			predict = " predict kind"
 		}
 		columns := "a, b, k, v"
+		if f.Info().Task == family.Forecasting {
+			columns, with = "v", "order_by = n, seasonal_periods = 7"
+		}
 		if strings.Contains(with, "order_by") {
 			columns += ", n"
 		}
@@ -88,7 +92,11 @@ func TestModelsAsJSON(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := &client{t, c.s}
 			c.must(train)
-			predict := fmt.Sprintf("select count(*), md5(string_agg(p::text, ' ' order by p::text)) from ml.predict('%s', (select * from r)) p", name)
+			of := fmt.Sprintf("ml.predict('%s', (select * from r))", name)
+			if strings.Contains(train, "seasonal_periods") {
+				of = fmt.Sprintf("ml.forecast('%s', horizon => 20)", name)
+			}
+			predict := fmt.Sprintf("select count(*), md5(string_agg(p::text, ' ' order by p::text)) from %s p", of)
 			want, wantAbout := c.must(predict), c.must(fmt.Sprintf(about, name))
 			file, err := c.copyOut("export model " + name + " to stdout")
 			if err != nil {
@@ -192,7 +200,7 @@ func TestModelsAsONNX(t *testing.T) {
 			c := &client{t, c.s}
 			c.must(train)
 			file, err := c.copyOut("export model " + name + " to stdout with (format = 'onnx')")
-			if strings.HasPrefix(name, "m_lstm") {
+			if strings.HasPrefix(name, "m_lstm") || strings.Contains(train, "seasonal_periods") {
 				if pgerr.CodeOf(err) != pgerr.FeatureNotSupported {
 					t.Error(err)
 				}

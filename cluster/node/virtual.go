@@ -293,7 +293,7 @@ func putAll(rows [][]types.Datum, put func(row []types.Datum) error) error {
 }
 
 // ModelRows implements sysview.Host: ml.weights('model'), ml.algorithms.
-func (h *viewHost) ModelRows(relation string, v *catalog.ModelVersion, part int, put func(row []types.Datum) error) error {
+func (h *viewHost) ModelRows(relation string, v *catalog.ModelVersion, more []types.Datum, put func(row []types.Datum) error) error {
 	if rows, ok := families.Rows(relation); ok {
 		return putAll(rows, put)
 	}
@@ -313,13 +313,22 @@ func (h *viewHost) ModelRows(relation string, v *catalog.ModelVersion, part int,
 	case relation == "trials":
 		return c.groups.rows(h.ctx, put, trialsOfGroup, nil)
 	default:
-		return c.groups.rows(h.ctx, put, nil, func(m *model.Model, put func(row []types.Datum) error) error { return rowsOf(m, relation, part, put) })
+		return c.groups.rows(h.ctx, put, nil, func(m *model.Model, put func(row []types.Datum) error) error { return rowsOf(m, relation, more, put) })
 	}
-	return rowsOf(c.scorer.Model(), relation, part, put)
+	return rowsOf(c.scorer.Model(), relation, more, put)
 }
 
-// rowsOf produces the rows of a relation that looks into a model.
-func rowsOf(m *model.Model, relation string, part int, put func(row []types.Datum) error) error {
+// rowsOf produces the rows of a relation that looks into a model: of one part of it, or of a horizon and a confidence.
+func rowsOf(m *model.Model, relation string, more []types.Datum, put func(row []types.Datum) error) error {
+	part := 0
+	if len(more) > 0 {
+		n, _ := more[0].(int64)
+		part = int(n)
+	}
+	if f, ok := m.Predictor.(family.Forecaster); ok && relation == "forecast" && len(more) == 2 {
+		confidence, _ := more[1].(float64)
+		return f.Forecast(part, confidence, put)
+	}
 	if d, ok := m.Predictor.(family.Describer); ok {
 		if rows, ok := d.Describe(relation); ok {
 			return putAll(rows, put)

@@ -100,10 +100,12 @@ var proofs = []proof{
 	{"isolation_forest", "a b w", "", some, false, []any{"n_estimators", 4, "max_samples", 300, "contamination", 0.05, "weight", "w"}},
 	{"nearest_neighbors", "a b k", "c4", 4000, false, []any{"n_neighbors", 3, "eval_fraction", 0.02}},
 	{"nearest_neighbors", "a b w", "y", 4000, false, []any{"weights", "distance", "metric", "manhattan", "weight", "w"}},
+	{"exponential_smoothing", "t", "pos", some, false, []any{"order_by", "t", "model", "ZZN"}},
+	{"seasonal_naive", "t", "y", some, false, []any{"order_by", "t", "seasonal_periods", 7}},
 }
 
 // typesOf are the types of the columns that are not float8.
-var typesOf = map[string]types.Type{"b": types.Int4, "k": types.Text, "n": types.Int4, "c": types.Int4, "c4": types.Int4, "died": types.Bool, "id": types.Int8}
+var typesOf = map[string]types.Type{"b": types.Int4, "k": types.Text, "n": types.Int4, "c": types.Int4, "c4": types.Int4, "died": types.Bool, "id": types.Int8, "t": types.Int8}
 
 // columns returns the columns of the training query.
 func (p *proof) columns() (cols []record.Column) {
@@ -174,6 +176,7 @@ var world = sync.OnceValue(func() map[string][]any {
 		put("died", days <= until)
 		put("id", int64(i/50))
 		put("at", float64(i%50))
+		put("t", int64(i))
 		for _, name := range []string{"a", "k"} {
 			if r.IntN(20) == 0 {
 				out[name][i] = nil

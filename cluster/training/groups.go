@@ -30,9 +30,13 @@ type grouping struct {
 // grouping returns the GROUP BY of a statement, which an option may say too; nil for none.
 func (s Statement) grouping(args []family.Arg) (*grouping, error) {
 	g := &grouping{names: s.GroupBy, pos: s.GroupByPos}
+	known := family.Common
+	if f, _, err := train.FindFamily(s.Algorithm, args); err == nil && slices.Contains(f.Options(), family.SeriesID) {
+		known = append(slices.Clip(known), family.SeriesID)
+	}
 	for _, a := range args {
-		d := family.Find(family.Common, a.Name)
-		if d == nil || d.Names[0] != "grouping_cols" && d.Names[0] != "unknown_group" {
+		d := family.Find(known, a.Name)
+		if d == nil || d.Names[0] != "grouping_cols" && d.Names[0] != "unknown_group" && d != family.SeriesID {
 			continue
 		}
 		v, err := d.Read(family.Value{Arg: a})
@@ -45,8 +49,8 @@ func (s Statement) grouping(args []family.Arg) (*grouping, error) {
 				g.pos = []int{a.Pos}
 			}
 		case []string:
-			if s.GroupBy != nil && !slices.Equal(s.GroupBy, v) {
-				return nil, pgerr.New(pgerr.InvalidParameterValue, "the statement names two lists of grouping columns: %q and %q", strings.Join(s.GroupBy, ", "), strings.Join(v, ", ")).At(a.Pos)
+			if g.names != nil && !slices.Equal(g.names, v) {
+				return nil, pgerr.New(pgerr.InvalidParameterValue, "the statement names two lists of grouping columns: %q and %q", strings.Join(g.names, ", "), strings.Join(v, ", ")).At(a.Pos)
 			}
 			g.names, g.pos = v, slices.Repeat([]int{a.Pos}, len(v))
 		}

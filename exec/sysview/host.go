@@ -28,7 +28,7 @@ type Host interface {
 	// where none was named, and part the number of the only part of it that is asked for, or 0. Of
 	// trials, of which it is only asked where there are groups, it returns the encoded
 	// catalog.ModelSearch of each after its key; nil for none.
-	ModelRows(relation string, m *catalog.ModelVersion, part int, put func(row []types.Datum) error) error
+	ModelRows(relation string, m *catalog.ModelVersion, more []types.Datum, put func(row []types.Datum) error) error
 }
 
 // SessionRow is a session, for pg_stat_activity and cluster.sessions.

@@ -177,7 +177,7 @@ func mlTrials(v *view, put put) error {
 	}
 	err := v.versions(func(m *catalog.Model, x *catalog.ModelVersion) error {
 		if x.Groups != nil && x.Search == nil && len(v.args) > 0 {
-			return v.host.ModelRows("trials", x, 0, func(r []types.Datum) error {
+			return v.host.ModelRows("trials", x, nil, func(r []types.Datum) error {
 				of, _ := r[len(r)-1].([]byte)
 				if of == nil {
 					return nil
@@ -373,10 +373,9 @@ func modelRows(v *view, put put) error {
 			return err
 		}
 	}
-	part := 0
+	var more []types.Datum
 	if len(v.args) > 2 {
-		n, _ := v.args[2].(int64)
-		part = int(n)
+		more = v.args[2:]
 	}
 	// The rows are charged while they are made, since a model may be large.
 	var acct *mem.Account
@@ -384,7 +383,7 @@ func modelRows(v *view, put put) error {
 		acct = v.env.Pool.Account("ml."+v.shape.name, false)
 		defer acct.Close()
 	}
-	return v.host.ModelRows(v.shape.name, x, part, func(r []types.Datum) error {
+	return v.host.ModelRows(v.shape.name, x, more, func(r []types.Datum) error {
 		size := int64(0)
 		cells := make([]any, len(r), len(v.shape.cols))
 		for i, c := range r {

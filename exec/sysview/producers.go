@@ -124,6 +124,7 @@ func init() {
 		"ml.components":               modelRows,
 		"ml.explained_variance_ratio": modelRows,
 		"ml.baseline":                 modelRows,
+		"ml.forecast":                 modelRows,
 		"ml.trees":                    modelRows,
 		"ml.algorithms":               modelRows,
 		"ml.options":                  modelRows,

@@ -204,6 +204,6 @@ func (noHost) Nodes() []NodeRow                                  { return nil }
 func (noHost) Tasks() []TaskRow                                  { return nil }
 func (noHost) Archive() (int64, time.Time)                       { return 0, time.Time{} }
 func (noHost) NodeRows(string, []int16) ([][]types.Datum, error) { return nil, nil }
-func (noHost) ModelRows(relation string, _ *catalog.ModelVersion, _ int, _ func([]types.Datum) error) error {
+func (noHost) ModelRows(relation string, _ *catalog.ModelVersion, _ []types.Datum, _ func([]types.Datum) error) error {
 	return pgerr.Unsupported("ml.%s needs a node that holds the model", relation)
 }

@@ -44,13 +44,19 @@ func (s *shape) keyed(st *catalog.State, args []types.Datum) *shape {
 		return s
 	}
 	_, x, err := (&view{st: st, args: args}).version()
-	if err != nil || x.Groups == nil || s.name == "trials" && x.Search != nil { // the trials are of all groups
+	timed := s.name == "forecast" && err == nil && len(x.Features) == 1
+	if err != nil || x.Groups == nil && !timed || s.name == "trials" && x.Search != nil { // the trials are of all groups
 		return s
 	}
 	out := *s
 	out.cols = nil
-	for _, k := range x.Groups.By {
-		out.cols = append(out.cols, plan.Column{Name: k.Name, Type: k.Shown()})
+	if x.Groups != nil {
+		for _, k := range x.Groups.By {
+			out.cols = append(out.cols, plan.Column{Name: k.Name, Type: k.Shown()})
+		}
+	}
+	if timed {
+		out.cols = append(out.cols, plan.Column{Name: x.Features[0].Name, Type: x.Features[0].Type})
 	}
 	out.cols = append(out.cols, s.cols...)
 	return &out

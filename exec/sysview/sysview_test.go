@@ -147,7 +147,7 @@ func (fakeHost) NodeRows(relation string, _ []int16) ([][]types.Datum, error) {
 	}
 	return nil, nil
 }
-func (fakeHost) ModelRows(relation string, _ *catalog.ModelVersion, _ int, put func([]types.Datum) error) error {
+func (fakeHost) ModelRows(relation string, _ *catalog.ModelVersion, _ []types.Datum, put func([]types.Datum) error) error {
 	if relation == "weights" {
 		return put([]types.Datum{nil, "x0", 0.5, nil, nil, nil, nil, nil})
 	}

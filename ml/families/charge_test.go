@@ -25,6 +25,15 @@ func wide(numbers, categories int) *familytest.Data {
 	return d
 }
 
+// long returns a series.
+func long(steps int) *familytest.Data {
+	d := &familytest.Data{}
+	for i := range steps {
+		d.X, d.Y = append(d.X, []float64{float64(i)}), append(d.Y, float64(i%7)+math.Sqrt(float64(i)))
+	}
+	return d
+}
+
 // TestDriversChargeTheirMemory: every driver charges the memory that it uses, for models of many
 // parameters too.
 func TestDriversChargeTheirMemory(t *testing.T) {
@@ -72,6 +81,8 @@ func TestDriversChargeTheirMemory(t *testing.T) {
 		{"autoencoder", none(wide(500, 2)), []any{"hidden_units", 300, "epochs", 2}},
 		{"lstm", wide(300, 2), []any{"units", 100, "window", 10, "order_by", "o", "epochs", 2}},
 		{"lstm_autoencoder", none(wide(300, 2)), []any{"units", 100, "window", 10, "order_by", "o", "epochs", 2}},
+		{"exponential_smoothing", long(100000), []any{"order_by", "x0", "model", "AAN"}},
+		{"seasonal_naive", long(100000), []any{"order_by", "x0", "seasonal_periods", 7}},
 		{"time_to_event", wide(3, 30000), []any{"max_iterations", 12}},
 		{"time_to_event", wide(3, 30000), []any{"method", "hazard", "hidden_units", 3, "max_iterations", 12}},
 		{"naive_bayes", classes(wide(200, 2)), nil},

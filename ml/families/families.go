@@ -8,6 +8,7 @@ import (
 	"github.com/tributarydb/tributary/ml/cox"
 	"github.com/tributarydb/tributary/ml/decomp"
 	"github.com/tributarydb/tributary/ml/family"
+	"github.com/tributarydb/tributary/ml/forecast"
 	"github.com/tributarydb/tributary/ml/imported"
 	"github.com/tributarydb/tributary/ml/isolation"
 	"github.com/tributarydb/tributary/ml/kmeans"
@@ -31,6 +32,7 @@ var All = slices.Concat(
 	mixture.Families(),
 	isolation.Families(),
 	neighbors.Families(),
+	forecast.Families(),
 )
 
 // Decoder returns the family that decodes the models of an algorithm: one of All, or that of the models

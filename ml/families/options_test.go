@@ -18,10 +18,10 @@ import (
 
 // elsewhere are options that the engine reads, or that need rows and relations that this test's
 // trainings do not have.
-var elsewhere = []string{"warm_start", "event", "order_by", "partition_by", "query_id", "lambdarank_truncation_level", "lambdarank_norm", "eval_at"}
+var elsewhere = []string{"warm_start", "event", "order_by", "partition_by", "query_id", "lambdarank_truncation_level", "lambdarank_norm", "eval_at", "time_series_id_col"}
 
 // special are values of options that take none of tries.
-var special = map[string]any{"interaction_constraints": `[["x0"], ["x1"]]`}
+var special = map[string]any{"model": "MAN", "interaction_constraints": `[["x0"], ["x1"]]`}
 
 // bounds are options that end a training sooner, or not where it takes few steps anyway.
 var bounds = []string{"max_iterations", "tolerance", "min_rel_progress"}
@@ -30,7 +30,7 @@ var bounds = []string{"max_iterations", "tolerance", "min_rel_progress"}
 var tries = []any{false, true, int64(1), int64(2), int64(3), int64(7), 0.02, 0.3, 0.9, 0.9999, 1.9, 40.0, "x1"}
 
 // few are options that keep trainings short, where a family has them.
-var few = []any{"n_estimators", 40, "epochs", 12, "max_iterations", 60, "max_depth", 3, "hidden_units", 4, "units", 3, "window", 4, "n_clusters", 3, "n_components", 2}
+var few = []any{"n_estimators", 40, "epochs", 12, "max_iterations", 60, "max_depth", 3, "hidden_units", 4, "units", 3, "window", 4, "n_clusters", 3, "n_components", 2, "fill_gaps", "zero"}
 
 // along are options that go with one, where its effect would take a long training to see.
 var along = map[string][]any{"early_stop": {"min_rel_progress", 40}, "patience": {"min_rel_progress", 40}}
@@ -201,6 +201,11 @@ func sweepRows(f family.Family) *familytest.Data {
 	switch {
 	case err != nil:
 		panic(err)
+	case p.Time != "":
+		d.Cats, d.Code, d.Held = nil, nil, nil
+		for i := range d.X {
+			d.X[i] = []float64{float64(i + i/50)} // with gaps
+		}
 	case p.Target == family.NoTarget:
 		d.Y = nil
 	case p.Target == family.ClassTarget:

@@ -97,6 +97,7 @@ const (
 	Sequence       Task = "sequence"
 	Ranking        Task = "ranking"
 	TimeToEvent    Task = "time-to-event"
+	Forecasting    Task = "forecasting"
 	Mixed          Task = "mixed" // classes and numbers, of several targets
 	// AnomalyDetection is of models that say whether a row is an anomaly.
 	AnomalyDetection Task = "anomaly-detection"
@@ -163,6 +164,9 @@ type Plan struct {
 	// Plain names feature columns that blocks store unscaled, such as offsets, and without
 	// an indicator of NULLs, which become the mean.
 	Plain []string
+	// Time names the column of the times of a series. It is the only number of a block, unscaled, NaN for NULL: a date's
+	// days, a timestamp's microseconds, or an integer. Other columns than it and the target are an error. "" for none.
+	Time string
 	// Given is a relation whose rows the driver starts from; nil for none.
 	Given *Given
 	// MaxIterations is the maximum number of iterations, for progress; 0 where it is

@@ -166,6 +166,13 @@ type Survivor interface {
 	Curves(b *block.Block) (times []float64, left [][]float64)
 }
 
+// Forecaster is a Predictor of what comes after a series.
+type Forecaster interface {
+	// Forecast calls put with the time, the mean, its standard error, the confidence and the bounds of the interval of each of
+	// the next values. A horizon of 0 is the model's own. An error may be put's.
+	Forecast(horizon int, confidence float64, put func(row []types.Datum) error) error
+}
+
 // Described is a Predictor that formats of other systems can take. Its error is 0A000, of a model
 // that no shape describes.
 type Described interface {

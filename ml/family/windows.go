@@ -33,6 +33,9 @@ var (
 		Doc: "The order of rows within a partition. These columns are not features.", Read: columnNames}
 	PartitionBy = &Option{Names: []string{"partition_by", "time_series_id_col"}, Type: "columns", Default: "all rows are one sequence",
 		Doc: "Rows with the same values in these columns form a sequence. These columns are not features.", Read: columnNames}
+	// SeriesID says, of families that continue series, which series a row is of: a model each. It is GROUP BY by another name.
+	SeriesID = &Option{Fixed: true, Names: []string{"time_series_id_col"}, Type: "columns", Default: "all rows are one series",
+		Doc: "The columns for each of whose values there is a series of its own. `GROUP BY` says the same.", Read: groupColumns}
 	// QueryID names the column of whose value rows are ranked together: see Queries.
 	QueryID = &Option{Names: []string{"query_id", "qid", "group_col"}, Type: "column",
 		Doc: "The query (a search, a user, a day) that each row belongs to: rows of one are ranked among themselves, and held out together. It is not a feature.", Read: ColumnName}

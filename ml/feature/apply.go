@@ -225,7 +225,7 @@ func (w *writer) column(c *FitCol, src source, col, dense, code int, oneHot int3
 	}
 	return func(from, to int) {
 		vals := w.buf[:to-from]
-		readNumbers(src, c.Type, col, from, vals)
+		readNumbers(src, c.Type, c.Encoder, col, from, vals)
 		switch c.Encoder {
 		case Bucketize, QuantileBucketize:
 			w.bucket(c, from, vals, code, oneHot)

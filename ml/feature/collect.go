@@ -23,7 +23,7 @@ func (s *Spec) needs(c *Col) (moments, cats, sketch bool) {
 		return false, false, false
 	}
 	switch c.Encoder {
-	case Plain, Standard, Dates, MinMax, MaxAbs:
+	case Plain, Standard, Dates, MinMax, MaxAbs, Instant:
 		moments = true
 	case Robust, QuantileBucketize:
 		moments, sketch = true, true
@@ -311,7 +311,7 @@ func (k *collector) chunk(v *record.View, i, from int, vals, w []float64) error 
 		return k.arrays(v, i, from, len(vals), w)
 	}
 	if k.moments {
-		k.numbers(readNumbers(v, k.col.Type, i, from, vals), vals, w)
+		k.numbers(readNumbers(v, k.col.Type, k.col.Encoder, i, from, vals), vals, w)
 	}
 	if k.cats {
 		return k.categories(v, i, from, len(vals), w)
@@ -467,15 +467,19 @@ func (k *collector) finish(st *ColStats) error {
 	return nil
 }
 
-// readNumbers is v.Numbers with times in days.
-func readNumbers(v source, t types.Type, i, from int, dst []float64) int {
+// readNumbers is v.Numbers with infinite times as infinities, and timestamps in days but for Instant.
+func readNumbers(v source, t types.Type, as Encoder, i, from int, dst []float64) int {
 	n := v.Numbers(i, from, dst)
 	if t.OID == types.TimestampOID || t.OID == types.TimestamptzOID {
+		unit := float64(microsPerDay)
+		if as == Instant {
+			unit = 1
+		}
 		for j, x := range dst {
 			if math.Abs(x) > 9.2e18 { // ±infinity
 				x = math.Inf(1)
 			}
-			dst[j] = x / microsPerDay
+			dst[j] = x / unit
 		}
 	} else if t.OID == types.DateOID {
 		for j, x := range dst {

@@ -179,7 +179,7 @@ func (k *Intake) features(from, n int) error {
 	}
 	for j, c := range k.feats {
 		vals := k.w.buf[:n]
-		nulls := readNumbers(&k.src, k.s.Cols[c].Type, c, from, vals)
+		nulls := readNumbers(&k.src, k.s.Cols[c].Type, k.s.Cols[c].Encoder, c, from, vals)
 		for _, v := range vals {
 			if v != v {
 				nulls--
@@ -268,7 +268,7 @@ func (k *Intake) others(from, n int) error {
 		}
 		return nil
 	}
-	if readNumbers(&k.src, k.s.Cols[k.label].Type, k.label, from, y) > 0 {
+	if readNumbers(&k.src, k.s.Cols[k.label].Type, Plain, k.label, from, y) > 0 {
 		return ErrLabelNull(name)
 	}
 	for _, v := range y {

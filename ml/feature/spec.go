@@ -41,6 +41,7 @@ const (
 	Array                            // one number an element, standardised
 	PlainArray                       // one number an element
 	Class                            // the class's number from 0, as one number: of a target beside the label
+	Instant                          // a time as it is: an integer, a date's days or a timestamp's microseconds
 	numEncoders
 )
 
@@ -221,6 +222,8 @@ func (s *Spec) resolveFeature(c *Col) error {
 		ok = c.Type.IsNumber() || isCategory(c.Type) || c.Type.OID == types.DateOID
 	case Dates:
 		ok = c.Type.IsStamp()
+	case Instant:
+		ok = c.Type.IsStamp() || c.Type.IsInteger()
 	case Array, PlainArray:
 		e, arr := c.Type.Elem()
 		ok = arr && e.IsNumber()

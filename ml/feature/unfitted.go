@@ -134,7 +134,7 @@ func (k *unfittedReader) readFeatures(from, to int) bool {
 	} else {
 		vals := k.w.buf[:to-from]
 		for j, c := range k.features {
-			if readNumbers(k.v, k.s.Cols[c].Type, c, from, vals) > 0 {
+			if readNumbers(k.v, k.s.Cols[c].Type, k.s.Cols[c].Encoder, c, from, vals) > 0 {
 				return false
 			}
 			k.w.put(j, from, vals)

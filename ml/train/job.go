@@ -143,7 +143,7 @@ func searchesNot(j *Job) error {
 
 // newJob is NewJob of a statement that does not search, or of one trial.
 func newJob(algorithm string, predict []string, args []family.Arg, transforms []feature.Transform, cols []record.Column) (*Job, error) {
-	f, task, err := findFamily(algorithm, args)
+	f, task, err := FindFamily(algorithm, args)
 	if err != nil {
 		return nil, err
 	}
@@ -237,9 +237,9 @@ func (j *Job) ofOthers(args []family.Arg) error {
 	return nil
 }
 
-// findFamily returns the family that the statement trains, and the task that the name
+// FindFamily returns the family that the statement trains, and the task that the name
 // asks for.
-func findFamily(algorithm string, args []family.Arg) (f family.Family, task family.Task, err error) {
+func FindFamily(algorithm string, args []family.Arg) (f family.Family, task family.Task, err error) {
 	if algorithm != "" {
 		if f, task, err = families.Find(algorithm); err != nil {
 			return nil, "", err
@@ -421,6 +421,9 @@ func (j *Job) encoders(transforms []feature.Transform) error {
 			c.MaxCategories = j.Options.Int("max_categories", 0)
 		}
 	}
+	if err := makeSeries(j); err != nil {
+		return err
+	}
 	for _, name := range j.Plan.Plain {
 		c := &s.Cols[find(j.Columns, name)]
 		if c.Encoder != feature.Auto {
@@ -442,6 +445,30 @@ func (j *Job) encoders(transforms []feature.Transform) error {
 		return err
 	}
 	return j.windows.Check(l)
+}
+
+// makeSeries makes the column of times of a series the job's only feature.
+func makeSeries(j *Job) error {
+	if j.Plan.Time == "" {
+		return nil
+	}
+	s := &j.spec
+	for i := range s.Cols {
+		c := &s.Cols[i]
+		if i == find(j.Columns, j.Plan.Time) {
+			if !c.Type.IsStamp() && !c.Type.IsInteger() {
+				return pgerr.New(pgerr.DatatypeMismatch, "the times of a series are dates, timestamps or integers, and column %q is of another type", c.Name).OnColumn(c.Name).
+					At(j.Options.Pos(family.OrderBy.Names[0])).WithHint("Cast it in the query.")
+			}
+			c.Role, c.Encoder = feature.Feature, feature.Instant
+			continue
+		}
+		if c.Role == feature.Feature {
+			return pgerr.Unsupported("%s learns from times and the target alone, and the query has a column %q", j.Family.Info().Name, c.Name).OnColumn(c.Name).
+				WithHint("Leave it out of the query. If it tells series apart, add GROUP BY with it.")
+		}
+	}
+	return nil
 }
 
 func errNoWindows(w *family.Windows) error {

@@ -92,10 +92,10 @@ func badObjective(j *Job, format string, args ...any) *pgerr.Error {
 	return pgerr.New(pgerr.InvalidParameterValue, format, args...).At(j.Options.Pos("hparam_tuning_objective"))
 }
 
-// measuredTarget is the kind of target whose metrics evaluation measures; durations
-// and ranks are measured by their family.
+// measuredTarget is the kind of target whose metrics evaluation measures; durations,
+// ranks and forecasts are measured by their family.
 func measuredTarget(p *family.Plan) family.Target {
-	if p.Task == family.TimeToEvent || p.Task == family.Ranking {
+	if p.Task == family.TimeToEvent || p.Task == family.Ranking || p.Task == family.Forecasting {
 		return family.NoTarget
 	}
 	return p.Target

@@ -114,7 +114,7 @@ func isSearched(a family.Arg) bool {
 // made, which all nodes begin with.
 func newSearch(algorithm string, predict []string, args []family.Arg, transforms []feature.Transform, cols []record.Column) (*Job, error) {
 	s := &Search{args: args, of: searched{algorithm, predict, nil, transforms, cols}, make: func(args []family.Arg) (*Job, error) { return newJob(algorithm, predict, args, transforms, cols) }}
-	f, _, err := findFamily(algorithm, slices.DeleteFunc(slices.Clone(args), isSearched))
+	f, _, err := FindFamily(algorithm, slices.DeleteFunc(slices.Clone(args), isSearched))
 	if err != nil {
 		return nil, err
 	}

@@ -251,6 +251,7 @@ const (
 	TaskTimeToEvent    = "time-to-event"
 	TaskClustering     = "clustering"
 	TaskRanking        = "ranking"
+	TaskForecasting    = "forecasting"
 )
 
 // ModelFeature is an input column of a model, or a column of its predictions.

@@ -191,6 +191,9 @@ func View(sc *scope.Scope, name string, args []ast.Node) (string, []types.Datum,
 	if err != nil {
 		return "", nil, nil, err
 	}
+	if name == "forecast" {
+		return forecast(sc, m, args)
+	}
 	v, part := m.v, int64(0)
 	seen := map[string]bool{}
 	for i, a := range args[1:] {

@@ -34,6 +34,9 @@ func Predict(sc *scope.Scope, name string, args []ast.Node, p scope.Place) (expr
 	if err != nil {
 		return nil, err
 	}
+	if err := m.rows(name, pos); err != nil {
+		return nil, err
+	}
 	if m.v.Windows != nil {
 		return nil, pgerr.Unsupported("model \"%s\" predicts windows of rows, not rows", m.name).
 			WithHint("Use ml.predict('%s', (SELECT …)), which gives a row a window.", m.name).At(pos.At())
@@ -333,6 +336,11 @@ func Table(sc *scope.Scope, name string, n *ast.RangeFunction, fc *ast.FuncCall)
 	}
 	if err != nil {
 		return scope.FromItem{}, true, err
+	}
+	if len(args) > 1 || name != "evaluate" {
+		if err := m.rows(full, pos); err != nil {
+			return scope.FromItem{}, true, err
+		}
 	}
 	if len(args) == 1 && name != "evaluate" {
 		return scope.FromItem{}, true, takes
