@@ -23,7 +23,7 @@ var spillStatements = []struct {
 	{"sum by few", "select id, h, sum(v) over (partition by dk order by id) from sl", false},
 	{"sum by many", "select id, h, sum(v) over (partition by v order by id) from sl", false},
 	{"framed count", "select id, h, count(*) over (partition by dk order by id rows between 5 preceding and 3 following) from sl", false},
-	{"window by nothing", "select id, h, count(*) over () from sl", false},
+	{"window by nothing", "select id, h, count(*) over (), lag(v) over () is distinct from -1 from sl", false},
 	{"two windows", "select id, h, rank() over (partition by dk order by id), sum(v) over (partition by dk, v order by id) from sl", false},
 	{"lag", "select id, lag(h, 3) over (order by id) from sl", false},
 	{"top of groups", "select id, h from (select id, h, row_number() over (partition by v order by h) r from sl) q where r <= 3", false},
