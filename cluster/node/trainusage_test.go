@@ -213,8 +213,14 @@ func TestLeastMemory(t *testing.T) {
 		"ridge predict y":                  2,
 		"mlp predict y with (hidden_units = 4, epochs = 1)": 2,
 	} {
-		plan := strings.Join(c.must("explain analyze train model m using "+train+" as select * from f"), "\n")
-		if got := figure(t, plan, `Source read: \d+ bytes, read (\d+) times`); got != reads {
+		// Whether windows are read twice is decided by a sample of the rows that come first: of partitions that
+		// have not come whole it expects remainders, and holds the rows. Which these are is up to the threads.
+		var got int64
+		for try := 0; got != reads && try < 4; try++ {
+			plan := strings.Join(c.must("explain analyze train or replace model m using "+train+" as select * from f"), "\n")
+			got = figure(t, plan, `Source read: \d+ bytes, read (\d+) times`)
+		}
+		if got != reads {
 			t.Errorf("%s read its source %d times", train, got)
 		}
 	}
