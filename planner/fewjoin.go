@@ -6,6 +6,7 @@ import (
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/planner/props"
+	"github.com/tributarydb/tributary/planner/rewrite"
 )
 
 // fewGiven is how many rows are few for a FewJoin.
@@ -60,7 +61,7 @@ func fewJoin(j *plan.Join, st props.Statistics) *FewJoin {
 		}
 		c := slices.IndexFunc(f.Scan.Cols, func(c plan.Column) bool { return c.ID == key.ID })
 		at := slices.IndexFunc(given, func(c plan.Column) bool { return c.ID == val.ID })
-		if c < 0 || at < 0 || f.Scan.Cols[c].Type.OID != given[at].Type.OID {
+		if c < 0 || at < 0 || f.Scan.Cols[c].Type.OID != given[at].Type.OID || rewrite.Operator("=", f.Scan.Cols[c].Type, f.Scan.Cols[c].Type) == nil {
 			continue
 		}
 		f.Keys, f.At, bound[key.ID] = append(f.Keys, f.Scan.Cols[c]), append(f.At, at), true

@@ -6,6 +6,7 @@ import (
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/fn"
 	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/planner/rewrite"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -63,7 +64,7 @@ func equals(c plan.Column, val types.Datum) expr.Expr {
 		t = types.Text
 		col = &expr.Cast{Arg: col, Typ: t}
 	}
-	eq := operator("=", t.OID, t.OID)
+	eq := rewrite.Operator("=", t, t)
 	if eq == nil {
 		return nil
 	}

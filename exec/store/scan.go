@@ -135,6 +135,8 @@ func hasInt(arr arrow.Array, want int64) bool {
 		return int64(a.Value(0)) == want
 	case *array.Int16:
 		return int64(a.Value(0)) == want
+	case *array.Uint32: // oid
+		return int64(a.Value(0)) == want
 	}
 	return false
 }

@@ -232,15 +232,20 @@ func (e *Sum) Decode(b []byte) {
 	e.top, e.flag = int32(uint32(w)), uint8(w>>32)
 }
 
-// Spread returns Σxy − Σx Σy / N.
+// Spread returns Σxy − Σx Σy / N. It is 0 where it is less than what Σxy has lost of the products, two parts each:
+// a constant column has no spread.
 func Spread(xy, x, y *Sum) float64 {
 	if xy.flag|x.flag|y.flag != 0 {
 		return math.NaN()
 	}
-	if f, ok := spreadOf(xy.words(), xy.unit(), x.words(), x.unit(), y.words(), y.unit(), x.n); ok {
-		return f
+	f, ok := spreadOf(xy.words(), xy.unit(), x.words(), x.unit(), y.words(), y.unit(), x.n)
+	if !ok {
+		f = bigSpread(xy, x, y)
 	}
-	return bigSpread(xy, x, y)
+	if math.Abs(f) < math.Ldexp(2*float64(x.n), int(xy.unit())) {
+		return 0
+	}
+	return f
 }
 
 // bigSpread is Spread in numbers of any length.

@@ -1,6 +1,7 @@
 package kept
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/multigres/multigres/go/common/parser/ast"
@@ -9,7 +10,9 @@ import (
 	"github.com/tributarydb/tributary/planner/bind/scope"
 	"github.com/tributarydb/tributary/planner/bind/typing"
 	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/lex"
 	"github.com/tributarydb/tributary/sql/parse"
+	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -58,7 +61,7 @@ func (p Texts) RelationRenamed(old, now *catalog.Relation, column int16) error {
 	if err := p.inFunctions(old, now, column); err != nil {
 		return err
 	}
-	views, err := p.inViews(old, now, column != 0)
+	views, err := p.inViews(old, now, column)
 	if err != nil {
 		return err
 	}
@@ -67,8 +70,10 @@ func (p Texts) RelationRenamed(old, now *catalog.Relation, column int16) error {
 
 // inViews is rewrite for a relation that has another name, schema or column: where texts name it, an
 // alias keeps the name that the rest of the text knows, and for a column a list of names those of all columns.
-func (p Texts) inViews(old, now *catalog.Relation, column bool) ([]catalog.Change, error) {
-	return p.rewrite(old.OID, func(v *catalog.Relation, sel *ast.SelectStmt, named *scope.Named) {
+func (p Texts) inViews(old, now *catalog.Relation, num int16) ([]catalog.Change, error) {
+	column := num != 0
+	var refused error
+	changes, err := p.rewrite(old.OID, func(v *catalog.Relation, sel *ast.SelectStmt, named *scope.Named) {
 		for rv, oid := range named.Relations {
 			if oid != old.OID {
 				continue
@@ -80,7 +85,7 @@ func (p Texts) inViews(old, now *catalog.Relation, column bool) ([]catalog.Chang
 				rv.Alias.ColNames = listed(old, v, rv.Alias.ColNames)
 			}
 			rv.RelName = now.Name
-			if now.Schema != old.Schema {
+			if !now.Temp { // a CTE may have the new name
 				rv.SchemaName = p.State().Schema(now.Schema).Name
 			}
 		}
@@ -92,9 +97,18 @@ func (p Texts) inViews(old, now *catalog.Relation, column bool) ([]catalog.Chang
 					ref.Fields = ast.NewNodeList(l[1:]...)
 				}
 			}
+			// The fields of a row have the names of the table's columns, whatever an alias lists.
+			if of, ok := c.Node().(*ast.A_Indirection); ok && column {
+				for _, part := range typing.Items(of.Indirection) {
+					if parse.ConstText(part) == old.ColumnNum(num).Name {
+						refused = pgerr.Unsupported("column %s cannot be renamed, as view %s names it as a field of a row", lex.QuoteName(old.ColumnNum(num).Name), p.NameIn(v.Schema, v.Name))
+					}
+				}
+			}
 			return true
 		}, nil)
 	})
+	return changes, cmp.Or(refused, err)
 }
 
 // ModelRenamed is rewrite for a model.

@@ -120,7 +120,7 @@ func (p Texts) inFunctions(old, now *catalog.Relation, column int16) error {
 							x.Alias = ast.NewAlias(old.Name, nil)
 						}
 						x.RelName = now.Name
-						if now.Schema != old.Schema {
+						if !now.Temp { // a CTE may have the new name
 							x.SchemaName = p.State().Schema(now.Schema).Name
 						}
 					}
