@@ -92,26 +92,26 @@ func compare(sc *scope.Scope, args []ast.Node, n *ast.RangeFunction, pos typing.
 	}
 	front, shown := "", ""
 	for _, f := range a.front() {
-		front, shown = front+"q."+lex.QuoteIdent(f)+", ", shown+lex.QuoteIdent(f)+", "
+		front, shown = front+`"~q".`+lex.QuoteIdent(f)+", ", shown+lex.QuoteIdent(f)+", "
 	}
-	y := "q." + lex.QuoteIdent(a.v.Target[0])
-	scores := front + y + "::float8 AS y, predict('1', q)::float8 AS a, predict('2', q)::float8 AS b"
+	y := `"~q".` + lex.QuoteIdent(a.v.Target[0])
+	scores := front + y + `::float8 AS y, predict('1', "~q")::float8 AS a, predict('2', "~q")::float8 AS b`
 	measures := []string{"(1, 'mean_absolute_error', abs(s.y - s.a), abs(s.y - s.b))", "(2, 'mean_squared_error', (s.y - s.a) * (s.y - s.a), (s.y - s.b) * (s.y - s.b))"}
 	if classifies(a.v) {
 		of := func(m *model, name string) string {
 			if len(m.v.Classes) == 2 {
-				return "CASE " + y + "::text WHEN " + lex.QuoteLiteral(m.v.Classes[0]) + " THEN 1 - predict_proba('" + name + "', q) WHEN " + lex.QuoteLiteral(m.v.Classes[1]) +
-					" THEN predict_proba('" + name + "', q) END"
+				return "CASE " + y + "::text WHEN " + lex.QuoteLiteral(m.v.Classes[0]) + " THEN 1 - predict_proba('" + name + `', "~q") WHEN ` + lex.QuoteLiteral(m.v.Classes[1]) +
+					" THEN predict_proba('" + name + `', "~q") END`
 			}
-			return "(predict_proba('" + name + "', q))[array_position(ARRAY[" + quoted(m.v.Classes) + "], " + y + "::text)]"
+			return "(predict_proba('" + name + `', "~q"))[array_position(ARRAY[` + quoted(m.v.Classes) + "], " + y + "::text)]"
 		}
-		scores = front + y + "::text AS y, predict('1', q)::text AS a, predict('2', q)::text AS b, " + of(a, "1") + " AS pa, " + of(b, "2") + " AS pb"
+		scores = front + y + `::text AS y, predict('1', "~q")::text AS a, predict('2', "~q")::text AS b, ` + of(a, "1") + " AS pa, " + of(b, "2") + " AS pb"
 		measures = []string{"(1, 'accuracy', (s.y = s.a)::int::float8, (s.y = s.b)::int::float8)", "(2, 'log_loss', -ln(greatest(s.pa, 2.220446049250313e-16)), -ln(greatest(s.pb, 2.220446049250313e-16)))"}
 		if len(a.v.Classes) == 2 && len(b.v.Classes) == 2 {
 			measures = append(measures, "(3, 'brier_score', (1 - s.pa) * (1 - s.pa), (1 - s.pb) * (1 - s.pb))")
 		}
 	}
-	text := strings.NewReplacer("$shown ", shown, "$scores", "SELECT "+scores+` FROM "$rows" AS q`, "$measures", strings.Join(measures, ", ")).Replace(compareQuery)
+	text := strings.NewReplacer("$shown ", shown, "$scores", "SELECT "+scores+` FROM "$rows" AS "~q"`, "$measures", strings.Join(measures, ", ")).Replace(compareQuery)
 	it, err := overRows(sc, text, "compare", map[string]ast.Node{"1": args[0], "2": args[1]}, rows, n)
 	return it, a.needs(full, err)
 }
