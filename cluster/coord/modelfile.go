@@ -43,7 +43,7 @@ func exportModel(c *dispatcher, n *parse.ExportModel) (*session.Command, error) 
 			return nil, err
 		}
 		acct := x.Pool.Account("model export", false)
-		b, err := c.trainings.Export(x.Ctx, n, st, m, acct)
+		b, err := c.trainings.Export(x.Ctx, n, x.Caller.Role, st, m, acct)
 		if err != nil {
 			acct.Close()
 			return nil, err

@@ -32,8 +32,9 @@ func options(list []parse.Option, defs []*family.Option) (*family.Values, error)
 	return formats.Check(args, defs)
 }
 
-// Export returns a model in the format that the statement asks for. The account is charged for the bytes.
-func (j *Jobs) Export(ctx context.Context, n *parse.ExportModel, st *catalog.State, m *catalog.Model, acct *mem.Account) ([]byte, error) {
+// Export returns a model in the format that the statement asks for, with the statement that trained it if the role may
+// see it. The account is charged for the bytes.
+func (j *Jobs) Export(ctx context.Context, n *parse.ExportModel, role types.OID, st *catalog.State, m *catalog.Model, acct *mem.Account) ([]byte, error) {
 	o, err := options(n.Options, formats.ExportOptions)
 	if err != nil {
 		return nil, err
@@ -45,6 +46,11 @@ func (j *Jobs) Export(ctx context.Context, n *parse.ExportModel, st *catalog.Sta
 	if v.Groups != nil {
 		return nil, pgerr.Unsupported("model %q has one model a group, which no format holds", m.Name).
 			WithHint("Train a model of the rows of one group, which is the same as the group's, and export that; BACKUP MODEL keeps them all.")
+	}
+	if !st.Inherits(role, m.Owner) {
+		shared := *v
+		shared.Statement, shared.Origin = "", nil
+		v = &shared
 	}
 	var out []byte
 	err = j.cfg.Blobs.Read(ctx, v.Blob(), func(b []byte) error {

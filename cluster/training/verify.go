@@ -177,11 +177,18 @@ type pastHost struct {
 // Past implements query.Historian.
 func (h *pastHost) Past(at time.Time) (*catalog.State, error) { return h.past(at) }
 
-// fails says why a training could not be planned over the tables of now. It is an error where they are those of then.
+// fails says why a training could not be planned or run over the tables of now. It is an error where they are those of
+// then. Errors of a statement quote its names and literals, which only the model's owner may see.
 func (q *Verifying) fails(out *Verification, err error) error {
 	e := pgerr.From(err)
-	if class := e.Code[:2]; out.Changed == nil || class != "42" && class != "22" || e.Code == pgerr.InsufficientPrivilege || !q.State.Inherits(q.Caller.Role, q.Model.Owner) {
-		return pgerr.From(err).At(0)
+	class := e.Code[:2]
+	switch {
+	case class != "42" && class != "22" || e.Code == pgerr.InsufficientPrivilege:
+		return e.At(0)
+	case !q.State.Inherits(q.Caller.Role, q.Model.Owner):
+		return pgerr.New(e.Code, "model %q cannot be verified: its statement fails over the tables as they are now", q.Model.Name)
+	case out.Changed == nil:
+		return e.At(0)
 	}
 	out.Reason = "its statement fails over the tables as they are now: " + e.Message
 	return nil

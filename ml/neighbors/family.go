@@ -145,6 +145,13 @@ func (d *driver) Tell(m family.Message) error {
 		}
 	}
 	p.prepare()
+	for _, list := range [][]float64{p.X, p.start, p.length} {
+		for _, x := range list {
+			if x-x != 0 {
+				return pgerr.New(pgerr.NumericValueOutOfRange, "values of the features are too large for nearest neighbors")
+			}
+		}
+	}
 	d.p, d.next = p, nil
 	return nil
 }

@@ -205,6 +205,13 @@ func TestOptionsAndErrors(t *testing.T) {
 			t.Errorf("%v: %v", c.options, err)
 		}
 	}
+	huge := places(7, 20, 2)
+	huge.X[3][1], huge.X[4][1] = 1.5e308, -1.5e308
+	for _, metric := range []string{"euclidean", "cosine"} { // squares of finite numbers
+		if _, err := familytest.Train(t, neighbors{}, huge, familytest.Spread{}, "metric", metric); pgerr.CodeOf(err) != pgerr.NumericValueOutOfRange {
+			t.Errorf("%s: %v", metric, err)
+		}
+	}
 	m, err := familytest.Train(t, neighbors{}, d, familytest.Spread{})
 	if err != nil {
 		t.Fatal(err)

@@ -18,7 +18,8 @@ import (
 
 // A curve is a relation over the scores of two classes: the query is its own, of the rows' scores and whether
 // they hit. In it $scores is the query of scores and true labels, $by and $part are the columns in front, which
-// distinguish several targets, groups and values of the argument by, and $arg is the value of its own argument.
+// distinguish several targets, groups and values of the argument by, $outer gives them their names, and $arg is the
+// value of its own argument.
 type curve struct {
 	name, what string
 	argument   string // of its own; "" for none
@@ -30,33 +31,33 @@ const (
 	counted = `(SELECT $by score, (count(*) FILTER (WHERE hit))::float8 AS pos, (count(*) FILTER (WHERE NOT hit))::float8 AS neg
     FROM ($scores) AS r WHERE score IS NOT NULL AND hit IS NOT NULL GROUP BY $by score)`
 	cumulated = ` FROM (SELECT $by score AS threshold, sum(pos) OVER w AS tp, sum(neg) OVER w AS fp, sum(pos) OVER ($part) AS p, sum(neg) OVER ($part) AS n
-  FROM ` + counted + ` AS g WINDOW w AS ($part ORDER BY score DESC)) AS c ORDER BY $by threshold DESC`
+  FROM ` + counted + ` AS g WINDOW w AS ($part ORDER BY score DESC)) AS c ORDER BY $by c.threshold DESC`
 )
 
 var curves = []*curve{
-	{name: "roc_curve", what: "ROC curve", query: `SELECT $by threshold, tp / NULLIF(p, 0) AS recall, fp / NULLIF(n, 0) AS false_positive_rate,
+	{name: "roc_curve", what: "ROC curve", query: `SELECT $outer threshold, tp / NULLIF(p, 0) AS recall, fp / NULLIF(n, 0) AS false_positive_rate,
   tp::int8 AS true_positives, fp::int8 AS false_positives, (n - fp)::int8 AS true_negatives, (p - tp)::int8 AS false_negatives` + cumulated},
-	{name: "pr_curve", what: "curve of precision and recall", query: `SELECT $by threshold, tp / (tp + fp) AS precision, tp / NULLIF(p, 0) AS recall,
+	{name: "pr_curve", what: "curve of precision and recall", query: `SELECT $outer threshold, tp / (tp + fp) AS precision, tp / NULLIF(p, 0) AS recall,
   tp::int8 AS true_positives, fp::int8 AS false_positives, (p - tp)::int8 AS false_negatives` + cumulated},
-	{name: "threshold_metrics", what: "thresholds", argument: "thresholds", query: `SELECT $by threshold, (tp + n - fp) / (p + n) AS accuracy,
+	{name: "threshold_metrics", what: "thresholds", argument: "thresholds", query: `SELECT $outer threshold, (tp + n - fp) / (p + n) AS accuracy,
   coalesce(tp / NULLIF(tp + fp, 0), 0) AS precision, tp / NULLIF(p, 0) AS recall, coalesce(2 * tp / NULLIF(tp + fp + p, 0), 0) AS f1_score,
   (n - fp) / NULLIF(n, 0) AS specificity, (tp / NULLIF(p, 0) + (n - fp) / NULLIF(n, 0)) / 2 AS balanced_accuracy,
   tp::int8 AS true_positives, fp::int8 AS false_positives, (n - fp)::int8 AS true_negatives, (p - tp)::int8 AS false_negatives
 FROM (SELECT $by t.threshold, coalesce(sum(pos) FILTER (WHERE b >= t.place), 0) AS tp, coalesce(sum(neg) FILTER (WHERE b >= t.place), 0) AS fp, sum(pos) AS p, sum(neg) AS n
   FROM (SELECT $by width_bucket(score, $arg) AS b, sum(pos) AS pos, sum(neg) AS neg FROM ` + counted + ` AS s GROUP BY $by width_bucket(score, $arg)) AS g,
-    unnest($arg) WITH ORDINALITY AS t(threshold, place) GROUP BY $by t.threshold) AS c ORDER BY $by threshold`},
+    unnest($arg) WITH ORDINALITY AS t(threshold, place) GROUP BY $by t.threshold) AS c ORDER BY $by c.threshold`},
 	// As scikit-learn's, with bins of equal width: a probability between two bins is in the lower one.
-	{name: "calibration_curve", what: "calibration curve", argument: "bins", query: `SELECT $by bin, mean AS prob_pred, pos / (pos + neg) AS prob_true, (pos + neg)::int8 AS count
+	{name: "calibration_curve", what: "calibration curve", argument: "bins", query: `SELECT $outer bin, mean AS prob_pred, pos / (pos + neg) AS prob_true, (pos + neg)::int8 AS count
 FROM (SELECT $by greatest(ceil(score * $arg), 1)::int8 AS bin, sum(score * (pos + neg)) / sum(pos + neg) AS mean, sum(pos) AS pos, sum(neg) AS neg
-  FROM ` + counted + ` AS s GROUP BY $by greatest(ceil(score * $arg), 1)::int8) AS g ORDER BY $by bin`},
+  FROM ` + counted + ` AS s GROUP BY $by greatest(ceil(score * $arg), 1)::int8) AS g ORDER BY $by g.bin`},
 	// Rows of the same score are in the same bin, that of the first of them.
-	{name: "lift", what: "lift", argument: "bins", query: `SELECT $by bin, threshold, count::int8 AS count, pos::int8 AS positives, pos / count AS positive_rate,
+	{name: "lift", what: "lift", argument: "bins", query: `SELECT $outer bin, threshold, count::int8 AS count, pos::int8 AS positives, pos / count AS positive_rate,
   pos * total / NULLIF(p * count, 0) AS lift, counted / total AS population, found / NULLIF(p, 0) AS gain, found * total / NULLIF(p * counted, 0) AS cumulative_lift
 FROM (SELECT $by bin, threshold, count, pos, sum(count) OVER w AS counted, sum(pos) OVER w AS found, sum(count) OVER ($part) AS total, sum(pos) OVER ($part) AS p
   FROM (SELECT $by bin, min(score) AS threshold, sum(pos + neg) AS count, sum(pos) AS pos
     FROM (SELECT $by score, pos, neg, (floor((sum(pos + neg) OVER ($part ORDER BY score DESC) - pos - neg) * $arg / sum(pos + neg) OVER ($part)) + 1)::int8 AS bin
       FROM ` + counted + ` AS s) AS s GROUP BY $by bin) AS b
-  WINDOW w AS ($part ORDER BY bin)) AS c ORDER BY $by bin`},
+  WINDOW w AS ($part ORDER BY bin)) AS c ORDER BY $by c.bin`},
 }
 
 func curveOf(name string) *curve {
@@ -141,22 +142,29 @@ func (c *curve) bind(sc *scope.Scope, m *model, name ast.Node, query *ast.SubLin
 	if scores == nil {
 		return scope.FromItem{}, pgerr.New(pgerr.WrongObjectType, "model \"%s\" has no %s: it is not a classifier of two classes", m.name, c.what).At(pos.At())
 	}
-	keys, _ := m.inFront("q")
+	keys, by, outer := "", "", ""
+	for i, f := range front {
+		name, key := lex.QuoteIdent(f), keyInside(i)
+		if by, outer = by+key+", ", outer+key+" AS "+name+", "; i < len(m.front()) {
+			keys += "q." + name + " AS " + key + ", "
+		} else {
+			keys += "t.target AS " + key + ", "
+		}
+	}
 	predictions := "SELECT " + keys + scores[0] + " FROM ml.predict('', (SELECT 1)) AS q"
 	if m.parts() != nil {
-		predictions = "SELECT " + keys + "t.* FROM ml.predict('', (SELECT 1)) AS q, LATERAL (VALUES " + strings.Join(of, ", ") + ") AS t(target, score, hit)"
+		predictions = "SELECT " + keys + "t.score, t.hit FROM ml.predict('', (SELECT 1)) AS q, LATERAL (VALUES " + strings.Join(of, ", ") + ") AS t(target, score, hit)"
 	}
-	by, part := "", ""
+	part := ""
 	if front != nil {
-		for i, f := range front {
-			front[i] = lex.QuoteIdent(f)
-		}
-		list := strings.Join(front, ", ")
-		by, part = list+", ", "PARTITION BY "+list+" "
+		part = "PARTITION BY " + strings.TrimSuffix(by, ", ") + " "
 	}
-	text := strings.NewReplacer("$scores", predictions, "$by ", by, "$part ", part, "$part", part, "$arg", value).Replace(c.query)
+	text := strings.NewReplacer("$scores", predictions, "$by ", by, "$outer ", outer, "$part ", part, "$part", part, "$arg", value).Replace(c.query)
 	return overPredictions(sc, text, c.name, name, query, n)
 }
+
+// keyInside is the name of column i in front within a query, which no column of its own has: the user may call it score.
+func keyInside(i int) string { return `"~by` + strconv.Itoa(i+1) + `"` }
 
 // overPredictions binds a query that reads ml.predict, whose arguments are the
 // caller's; or, without rows, ml.model_groups, whose argument is the model.
