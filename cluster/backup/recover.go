@@ -45,7 +45,7 @@ func (d *Dir) Windows(backups []Head) (out []Window, _ error) {
 	return out, nil
 }
 
-// Leads reports whether a backup is there from which commits lead to a version. read is as for Choose.
+// Leads reports whether a backup is there from which commits lead to a version, or that is of a later one. read is as for Choose.
 func (d *Dir) Leads(version uint64, read func(name string) (*Backup, error)) (bool, error) {
 	logs, err := d.logs()
 	if err != nil {
@@ -65,7 +65,7 @@ func (d *Dir) Leads(version uint64, read func(name string) (*Backup, error)) (bo
 		case !d.base(b.Head):
 			continue
 		}
-		if to, _ := end(logs, b.Version, time.Time{}); b.Version <= version && to >= version {
+		if to, _ := end(logs, b.Version, time.Time{}); to >= version {
 			return true, nil
 		}
 	}
