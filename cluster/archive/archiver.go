@@ -50,12 +50,15 @@ const (
 	maxError = 500
 	// gapPause is the least time between two backups because of commits that are missing.
 	gapPause = 10 * time.Minute
+	// lookEvery is how often it is looked whether the commits in the place still lead to the version that is recorded.
+	lookEvery = 10 * time.Minute
 )
 
 // Archiver sends commits while its node leads.
 type Archiver struct {
 	cfg    Config
 	looked string    // the place of which it is known that commits lead to the version that is recorded
+	at     time.Time // when that was looked for
 	gap    time.Time // when a backup was made last because commits were missing
 	said   string    // the last error that is an event
 }
@@ -158,7 +161,7 @@ func (a *Archiver) round(ctx context.Context, place string) error {
 	if err != nil {
 		return err
 	}
-	if made { // perhaps since somebody has removed it
+	if made || time.Since(a.at) >= lookEvery { // perhaps since somebody has removed it, or a file of it
 		a.looked = ""
 	}
 	acct := a.cfg.Pool.Account("archive", false)
@@ -180,7 +183,9 @@ func (a *Archiver) round(ctx context.Context, place string) error {
 			return err
 		}
 	}
-	a.looked = place
+	if a.looked != place {
+		a.looked, a.at = place, time.Now()
+	}
 	for {
 		st := a.cfg.Catalog.Current()
 		now := catalog.Archiving(st)

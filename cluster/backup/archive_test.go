@@ -189,8 +189,23 @@ func TestArchive(t *testing.T) {
 	if v, err := a.dir.Verify(context.Background()); err != nil || len(v.Damage) != 1 || !strings.Contains(v.Damage[0].Error(), torn) {
 		t.Error(v, err)
 	}
-	a.send(first+5, first+9) // another node's have all that it had
+	again := a.send(first+5, first+9) // another node's have all that it had
 	a.check(first, last+1, pgerr.InvalidParameterValue)
+
+	// Lost: what leads to nowhere is told, and is not taken for the end.
+	if err := a.dir.fs.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.dir.fs.Remove(a.dir.join("log", again)); err != nil {
+		t.Fatal(err)
+	}
+	if v, err := a.dir.Verify(context.Background()); err != nil || len(v.Damage) != 1 || !strings.Contains(v.Damage[0].Error(), fmt.Sprintf("the commits between versions %d and %d are missing", first+6, first+8)) {
+		t.Errorf("%+v %v", v, err)
+	}
+	if s, err := a.at(time.Time{}); !pgerr.Is(err, pgerr.InvalidParameterValue) || !strings.HasSuffix(pgerr.From(err).Hint, "any time from 2023-11-14 22:13:24Z to 2023-11-14 22:13:30Z.") {
+		t.Errorf("%v %+v", s, err)
+	}
+	a.check(first, first+6, pgerr.InvalidParameterValue)
 	if err := a.dir.replace("log/"+torn, [][]byte{whole}); err != nil {
 		t.Fatal(err)
 	}
@@ -218,7 +233,7 @@ func TestArchive(t *testing.T) {
 		s, err := a.state.Apply([]catalog.Change{&catalog.AppendSegments{Table: 20000, Segments: []*catalog.Segment{adding}}})
 		return s, err
 	}
-	if err := a.dir.Keep(1, "", live); err != nil {
+	if err := a.dir.Keep(1, a.state.Cluster(), "", live); err != nil {
 		t.Fatal(err)
 	}
 	a.check(second, a.state.Version()+1, pgerr.InvalidParameterValue)
@@ -228,7 +243,7 @@ func TestArchive(t *testing.T) {
 	if err := a.dir.Give(context.Background(), "x", adding, func([]byte) error { return nil }); err != nil {
 		t.Error(err)
 	}
-	if err := a.dir.Keep(1, "", func() (*catalog.State, error) { return a.state, nil }); err != nil {
+	if err := a.dir.Keep(1, a.state.Cluster(), "", func() (*catalog.State, error) { return a.state, nil }); err != nil {
 		t.Fatal(err)
 	}
 	if err := a.dir.Give(context.Background(), "x", adding, func([]byte) error { return nil }); err == nil {
@@ -236,17 +251,17 @@ func TestArchive(t *testing.T) {
 	}
 
 	// It is one cluster's.
-	again, err := Open(disk.OS, a.path)
+	other, err := Open(disk.OS, a.path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if made, err := again.Claim(catalog.ClusterID{1}); made || err != nil {
+	if made, err := other.Claim(catalog.ClusterID{1}); made || err != nil {
 		t.Error(made, err)
 	}
-	if _, err := again.Claim(catalog.ClusterID{2}); !pgerr.Is(err, pgerr.ObjectNotInPrerequisiteState) {
+	if _, err := other.Claim(catalog.ClusterID{2}); !pgerr.Is(err, pgerr.ObjectNotInPrerequisiteState) {
 		t.Error(err)
 	}
-	if _, _, err := again.Write(context.Background(), Head{Cluster: catalog.ClusterID{2}, At: time.Now()}, a.state, Options{Source: a.source}); !pgerr.Is(err, pgerr.ObjectNotInPrerequisiteState) {
+	if _, _, err := other.Write(context.Background(), Head{Cluster: catalog.ClusterID{2}, At: time.Now()}, a.state, Options{Source: a.source}); !pgerr.Is(err, pgerr.ObjectNotInPrerequisiteState) {
 		t.Error(err)
 	}
 }

@@ -151,7 +151,7 @@ func TestIncremental(t *testing.T) {
 
 func keepFiles(t *testing.T, d *Dir, keep, want int) {
 	t.Helper()
-	if err := d.Keep(keep, "", nil); err != nil {
+	if err := d.Keep(keep, catalog.ClusterID{}, "", nil); err != nil {
 		t.Fatal(err)
 	}
 	n := 0
@@ -161,6 +161,29 @@ func keepFiles(t *testing.T, d *Dir, keep, want int) {
 	}
 	if n != want {
 		t.Errorf("keep %d leaves %d files, not %d", keep, n, want)
+	}
+}
+
+// TestKeepOfTwoClusters: a restored cluster that goes on in the directory of the first one removes its own backups alone.
+func TestKeepOfTwoClusters(t *testing.T) {
+	c := newCluster(t, 2)
+	d, err := Create(disk.OS, t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for i, of := range []byte{1, 2, 2, 1} {
+		name, _, err := d.Write(t.Context(), Head{Cluster: catalog.ClusterID{of}, Version: 3, At: time.UnixMilli(1e12 + int64(i))}, c.state, Options{Source: c.source})
+		if err != nil {
+			t.Fatal(err)
+		}
+		names = append(names, name)
+	}
+	if err := d.Keep(1, catalog.ClusterID{2}, "", nil); err != nil {
+		t.Fatal(err)
+	}
+	if left, err := d.Names(); err != nil || !slices.Equal(left, []string{names[0], names[2], names[3]}) {
+		t.Error(left, err)
 	}
 }
 
@@ -189,7 +212,7 @@ func TestCrash(t *testing.T) {
 			_, _, err = c.write(files)
 			if err == nil {
 				d, _ := Open(files, "/b")
-				err = d.Keep(1, "", nil)
+				err = d.Keep(1, catalog.ClusterID{}, "", nil)
 			}
 			if full && err != nil && !pgerr.Is(err, pgerr.DiskFull) {
 				t.Errorf("step %d: %v", n, err)

@@ -156,6 +156,26 @@ func end(logs []logFile, version uint64, at time.Time) (uint64, time.Time) {
 	}
 }
 
+// gap is commits that are missing: those after one version, up to another.
+type gap struct{ from, to uint64 }
+
+// gaps are the commits that are missing after a version to which commits lead.
+func gaps(logs []logFile, version uint64) (out []gap) {
+	for {
+		version, _ = end(logs, version, time.Time{})
+		next := uint64(0) // the first version after it from which commits go on
+		for _, f := range logs {
+			if f.from > version && (next == 0 || f.from < next) {
+				next = f.from
+			}
+		}
+		if next == 0 {
+			return out
+		}
+		out, version = append(out, gap{version, next}), next
+	}
+}
+
 // readLog reads a file of commits.
 func (d *Dir) readLog(name string) (logHead, []byte, error) {
 	b, err := d.read(d.join("log", name), maxLog)

@@ -45,7 +45,7 @@ func (d *Dir) Windows(backups []Head) (out []Window, _ error) {
 	return out, nil
 }
 
-// Leads reports whether a backup is there from which commits lead to a version. read is as for Choose.
+// Leads reports whether a backup is there from which commits lead to a version, or that is of a later one. read is as for Choose.
 func (d *Dir) Leads(version uint64, read func(name string) (*Backup, error)) (bool, error) {
 	logs, err := d.logs()
 	if err != nil {
@@ -65,7 +65,7 @@ func (d *Dir) Leads(version uint64, read func(name string) (*Backup, error)) (bo
 		case !d.base(b.Head):
 			continue
 		}
-		if to, _ := end(logs, b.Version, time.Time{}); b.Version <= version && to >= version {
+		if to, _ := end(logs, b.Version, time.Time{}); to >= version {
 			return true, nil
 		}
 	}
@@ -73,7 +73,8 @@ func (d *Dir) Leads(version uint64, read func(name string) (*Backup, error)) (bo
 }
 
 // recover returns the newest backup that is no later than a moment, or than the end of the commits if that is zero, with the
-// state to which the commits lead from there.
+// state to which the commits lead from there. Where commits are missing before that end, it must be told the moment: nobody
+// is to get an older state without knowing.
 func (d *Dir) recover(ctx context.Context, asOf time.Time, read func(name string) (*Backup, error), charge func(int64) error) (*Backup, error) {
 	logs, err := d.logs()
 	if err != nil {
@@ -85,6 +86,7 @@ func (d *Dir) recover(ctx context.Context, asOf time.Time, read func(name string
 	}
 	var damaged error
 	var seen []Head
+	short := false // commits are missing before the end
 	for _, name := range slices.Backward(names) {
 		b, err := read(name)
 		if pgerr.Is(err, pgerr.DataCorrupted) { // the commits lead from an older one too
@@ -99,15 +101,18 @@ func (d *Dir) recover(ctx context.Context, asOf time.Time, read func(name string
 		if !d.base(b.Head) || !asOf.IsZero() && from.After(asOf) {
 			continue
 		}
-		if _, to := end(logs, b.Version, from); !asOf.IsZero() && to.Before(asOf) {
+		_, to := end(logs, b.Version, from)
+		missing := asOf.IsZero() && len(gaps(logs, b.Version)) > 0
+		if missing || !asOf.IsZero() && to.Before(asOf) {
+			short = short || missing && damaged == nil
 			continue // no older one leads there: the others are for the error
 		}
 		return b, d.replay(ctx, b, logs, asOf, charge)
 	}
-	if damaged != nil {
+	if damaged != nil && !short {
 		return nil, damaged
 	}
-	if asOf.IsZero() {
+	if asOf.IsZero() && !short {
 		return nil, pgerr.New(pgerr.UndefinedObject, "archive %q has no backup", d.path)
 	}
 	windows, err := d.Windows(seen)
@@ -117,9 +122,13 @@ func (d *Dir) recover(ctx context.Context, asOf time.Time, read func(name string
 	return nil, outside(d.path, asOf, windows)
 }
 
-// outside is the error of a moment to which an archive cannot be restored.
+// outside is the error of a moment, zero for the last commit, to which an archive cannot be restored.
 func outside(path string, asOf time.Time, windows []Window) error {
-	err := pgerr.New(pgerr.InvalidParameterValue, "archive %q cannot be restored to %s", path, moment(asOf))
+	to, or := "its last commit: commits before that are missing", ""
+	if !asOf.IsZero() {
+		to, or = moment(asOf), " Without a time it is restored to the last commit that it has."
+	}
+	err := pgerr.New(pgerr.InvalidParameterValue, "archive %q cannot be restored to %s", path, to)
 	if len(windows) == 0 {
 		return err.WithHint("It has no backup.")
 	}
@@ -127,7 +136,7 @@ func outside(path string, asOf time.Time, windows []Window) error {
 	for _, w := range windows {
 		list = append(list, w.String())
 	}
-	return err.WithHint("It can be restored to any time %s. Without a time it is restored to the last commit that it has.", strings.Join(list, ", and "))
+	return err.WithHint("It can be restored to any time %s.%s", strings.Join(list, ", and "), or)
 }
 
 // replay applies the commits after a backup up to a moment, or all.

@@ -11,6 +11,7 @@ import (
 	"github.com/tributarydb/tributary/cluster/past"
 	"github.com/tributarydb/tributary/exec/store"
 	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
 // Give passes the bytes of a file of a backup to to, and returns an error after them if they are not those of the file.
@@ -71,6 +72,10 @@ type Verified struct {
 
 // Verify reads all backups, all commits of an archive, and all files that they name.
 func (d *Dir) Verify(ctx context.Context) (v Verified, err error) {
+	logs, err := d.logs() // before the backups: one that bridges a gap is there before the commits that follow it
+	if err != nil {
+		return v, err
+	}
 	names, err := d.Names()
 	if err != nil {
 		return v, err
@@ -110,7 +115,22 @@ func (d *Dir) Verify(ctx context.Context) (v Verified, err error) {
 			}
 		}
 	}
+	v.Damage = append(v.Damage, d.missingCommits(logs, heads)...)
 	return v, d.verifyLogs(heads, &v, look)
+}
+
+// missingCommits names the commits that are missing after the newest backup of an archive. What is missing before that was bridged by it.
+func (d *Dir) missingCommits(logs []logFile, heads []Head) (out []error) {
+	newest := uint64(0)
+	for _, h := range heads {
+		if d.base(h) {
+			newest = max(newest, h.Version)
+		}
+	}
+	for _, g := range gaps(logs, newest) {
+		out = append(out, pgerr.New(pgerr.DataCorrupted, "archive %q is damaged: the commits between versions %d and %d are missing", d.path, g.from, g.to))
+	}
+	return out
 }
 
 // verifyLogs reads the commits of an archive, and the files that they add.

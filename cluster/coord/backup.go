@@ -167,7 +167,7 @@ func (c backups) backupTo(ctx context.Context, x *session.Execution, n *parse.Ba
 	}
 	name, p, err := dir.Write(ctx, head, state, o)
 	if err == nil && keep > 0 {
-		err = dir.Keep(keep, head.Objects, func() (*catalog.State, error) {
+		err = dir.Keep(keep, head.Cluster, head.Objects, func() (*catalog.State, error) {
 			err := c.cfg.Meta.Barrier(ctx)
 			return c.cfg.Meta.Current(), err
 		})

@@ -27,7 +27,7 @@ type Options struct {
 	// Room is an error where the disk has so little room that history gives way; nil: it has.
 	Room func() error
 	// StateEvery is after how many bytes of commits a state is written, at least; 0: 16 MiB. Commits is after how many
-	// commits; 0: 50,000. MaxBytes bounds all files; 0: 4 GiB.
+	// commits; 0: 50,000. MaxBytes bounds all files, but those that an archive lacks; 0: 4 GiB.
 	StateEvery, MaxBytes int64
 	Commits              int
 	Now                  func() time.Time // nil: time.Now
@@ -339,7 +339,11 @@ func (h *History) Trim() {
 		}
 		bytes += f.bytes
 	}
-	for i := first; bytes > h.o.MaxBytes && i < len(h.files); i++ { // from the next state on
+	// From the next state on, but what an archive lacks stays. What that is, is not known before the first commit.
+	for i := first; bytes > h.o.MaxBytes && i < len(h.files) && h.of != nil; i++ {
+		if h.archive != nil && h.files[i].version > h.archive.Version {
+			break
+		}
 		if bytes -= h.files[i].bytes; h.files[i].state {
 			first = i
 		}

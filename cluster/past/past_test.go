@@ -335,3 +335,57 @@ func TestRetention(t *testing.T) {
 		t.Error("another cluster's past is read")
 	}
 }
+
+// TestArchiveLacks: what an archive lacks is not removed for a bound of bytes, also not after a start, but for the disk's room; what
+// it has is.
+func TestArchiveLacks(t *testing.T) {
+	var room error
+	c := newCluster(t, past.Options{Commits: 10, MaxBytes: 1000, Room: func() error { return room }})
+	r := rand.New(rand.NewPCG(4, 4))
+	step := func(n int) {
+		for range n {
+			c.now = c.now.Add(time.Second)
+			c.random(r)
+			past.Write(c.h)
+		}
+	}
+	step(50)
+	from := c.fsm.Current()
+	sent := catalog.Archive{Place: "/a", Version: from.Version(), Micros: from.Time().UnixMicro(), Based: true}
+	c.commit(&catalog.PutSetting{Name: catalog.SettingArchive, Value: sent.Place}, &catalog.PutArchive{Archive: sent})
+	step(100)
+	lacks := func() bool {
+		t.Helper()
+		c.h.Trim()
+		got, err := c.h.Commits(t.Context(), sent.Version, 1<<30)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(got) > 0 && got[0].Before <= sent.Version && got[len(got)-1].Version == c.fsm.Current().Version()
+	}
+	known := func(s *catalog.State) bool {
+		got, err := c.h.At(t.Context(), s.Time())
+		return err == nil && got.Version() == s.Version()
+	}
+	if !lacks() || known(c.states[5]) {
+		t.Error("the bound of bytes", lacks(), known(c.states[5]))
+	}
+	c.start(c.fsm.Current())
+	if !lacks() {
+		t.Error("after a start")
+	}
+	was := sent
+	sent.Version, sent.Micros = c.fsm.Current().Version(), c.fsm.Current().Time().UnixMicro()
+	c.commit(&catalog.PutArchive{Archive: sent, After: was})
+	step(20)
+	if !lacks() || known(from) {
+		t.Error("what was sent is kept")
+	}
+	room = pgerr.New(pgerr.DiskFull, "full")
+	for range 20 {
+		c.h.Trim()
+	}
+	if lacks() {
+		t.Error("on a full disk")
+	}
+}
