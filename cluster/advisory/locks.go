@@ -3,6 +3,7 @@ package advisory
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/tributarydb/tributary/exec/function"
@@ -85,6 +86,9 @@ type Holder struct {
 	life  uint64     // as whose it has its locks
 	holds map[Key]*counts
 	owed  []Op // what is to be done before the next operation: it had no answer
+
+	// What others ask while mu is held: whether it has locks, and whether it waits for one.
+	has, waits atomic.Bool
 }
 
 // counts is how often a session has a lock, exclusive and shared, for itself and for its
@@ -112,6 +116,12 @@ func (l *Locks) Holder(pid uint32, end func(why *pgerr.Error)) *Holder {
 	return &Holder{of: l, id: l.last<<32 | uint64(pid), end: end, holds: map[Key]*counts{}}
 }
 
+// Holds reports whether the session has locks. It does not wait while the session does.
+func (h *Holder) Holds() bool { return h.has.Load() }
+
+// Waits reports whether the session waits for a lock.
+func (h *Holder) Waits() bool { return h.waits.Load() }
+
 func (h *Holder) owner() Owner { return Owner{Gateway: h.of.cluster.ID(), Life: h.life, Session: h.id} }
 
 // Lock acquires a lock, waiting for it unless mode.Try; it returns false where a Try
@@ -133,6 +143,7 @@ func (h *Holder) Lock(ctx context.Context, key Key, mode function.AdvisoryMode, 
 	if c == nil {
 		c = &counts{}
 		h.holds[key] = c
+		h.has.Store(true)
 	}
 	if mode.Xact {
 		c.xact[index(mode.Shared)]++
@@ -209,6 +220,8 @@ const askEvery = 50 * time.Millisecond
 // wait waits until the session, which is in a queue, has the lock.
 func (h *Holder) wait(ctx context.Context, key Key, shared bool) error {
 	l := h.of
+	h.waits.Store(true)
+	defer h.waits.Store(false)
 	tick := time.NewTicker(askEvery)
 	defer tick.Stop()
 	for {
@@ -242,6 +255,7 @@ func (h *Holder) wait(ctx context.Context, key Key, shared bool) error {
 // lost ends the session, whose locks others may have; mu is held.
 func (h *Holder) lost() {
 	clear(h.holds)
+	h.has.Store(false)
 	h.owed = nil
 	h.end(errOver().(*pgerr.Error))
 }
@@ -301,6 +315,7 @@ func (h *Holder) dropped(ops []Op, key Key, c *counts, shared bool) []Op {
 	}
 	if c.of(false)+c.of(true) == 0 {
 		delete(h.holds, key)
+		h.has.Store(len(h.holds) > 0)
 	}
 	return ops
 }

@@ -80,6 +80,7 @@ func TestAdvisoryLocksOfAGrowingCluster(t *testing.T) {
 	a, b := connect(t, one[0]), connect(t, one[0])
 	a.must("select pg_advisory_lock(1)")
 	waiting := waits(b, "select pg_advisory_lock(1)")
+	sees(t, a, "Lock|advisory", "select wait_event_type, wait_event from pg_stat_activity where wait_event_type = 'Lock'")
 	with := one[0].o
 	with.Data, with.Name, with.Join, with.Secret = t.TempDir(), "n2", []string{one[0].ClusterAddr()}, one[0].secret(t)
 	two, err := Start(context.Background(), with)

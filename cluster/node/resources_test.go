@@ -65,6 +65,15 @@ func TestResourceGroup(t *testing.T) {
 	run()
 	state("1|1|0")
 	c := as(t, n, "r")
+	// A session with an advisory lock does not wait: those that run may wait for its lock.
+	for _, lock := range []string{"pg_advisory_lock", "pg_try_advisory_lock_shared"} {
+		c.must("select " + lock + "(1)")
+		if got := c.must("select count(*) from t x join t y using (a)"); got[0] != "50000" {
+			t.Error(got)
+		}
+		state("1|1|0")
+		c.must("select pg_advisory_unlock_all()")
+	}
 	if _, err := c.do(long); !pgerr.Is(err, pgerr.ConfigurationLimitExceeded) || pgerr.From(err).Message != `too many statements of resource group "g" wait` {
 		t.Error(err)
 	}

@@ -116,7 +116,7 @@ func (h *viewHost) Sessions() []sysview.SessionRow {
 		out = append(out, sysview.SessionRow{Node: h.n.Name(), PID: int32(i.PID), User: i.User, UserName: i.UserName, Application: i.Application,
 			ClientAddr: i.Remote, TLS: i.TLS, Backend: i.Started, Xact: i.Activity.XactStart, Query: i.Activity.QueryStart, StateChange: i.Activity.Since,
 			State: i.Activity.State, Text: i.Activity.Query, Memory: i.Memory, Spilled: i.Spilled,
-			QueueNode: i.QueueNode, QueuePlace: i.QueuePlace, Progress: i.Progress})
+			QueueNode: i.QueueNode, QueuePlace: i.QueuePlace, LockWait: i.LockWait, Progress: i.Progress})
 	}
 	return out
 }

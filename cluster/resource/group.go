@@ -21,6 +21,7 @@ type Group struct {
 	mu      sync.Mutex
 	queue   queue
 	rate    rate
+	changed chan struct{}         // closed when the rate changes
 	last    uint64                // statement
 	asking  map[uint64]chan error // those that wait
 	did     Counts
@@ -34,20 +35,26 @@ type Counts struct {
 }
 
 func newGroup(node *mem.Pool, x *catalog.ResourceGroup) *Group {
-	g := &Group{pool: mem.NewGroup(node, "", x.Memory), asking: map[uint64]chan error{}}
+	g := &Group{pool: mem.NewGroup(node, "", x.Memory), changed: make(chan struct{}), asking: map[uint64]chan error{}}
 	g.set(x)
 	return g
 }
 
 // set heeds what the catalog says.
 func (g *Group) set(x *catalog.ResourceGroup) {
-	if g.now.Swap(x) == x {
+	old := g.now.Swap(x)
+	if old == x {
 		return
 	}
 	mem.Rename(g.pool, fmt.Sprintf("resource group %q", x.Name))
 	g.pool.SetLimit(x.Memory)
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	if old != nil && old.Rate != x.Rate {
+		g.rate = rate{}
+		close(g.changed)
+		g.changed = make(chan struct{})
+	}
 	g.answer(limit{x.Concurrency, x.Queue})
 }
 
@@ -92,39 +99,51 @@ func (g *Group) full(limit string, n int64) error {
 
 // Begin waits until the group's rate lets a statement begin.
 func (g *Group) Begin(ctx context.Context) error {
-	x := g.Limits()
-	if x.Rate == 0 {
+	if g.Limits().Rate == 0 {
 		return nil
 	}
 	g.mu.Lock()
-	wait, ok := g.rate.begin(time.Now(), x.Rate, x.Queue)
-	switch {
-	case !ok:
-		g.did.Refused++
-	case wait > 0:
-		g.delayed++
-		g.did.Waited += wait
+	defer g.mu.Unlock()
+	for again := false; ; again = true {
+		x, changed := g.Limits(), g.changed
+		if again {
+			x.Queue = -1 // it waits already, and is not refused for those that came after it
+		}
+		wait, ok := g.rate.begin(time.Now(), x.Rate, x.Queue)
+		if !ok {
+			g.did.Refused++
+			return g.full("statement_rate", x.Rate)
+		}
+		if wait == 0 {
+			return nil
+		}
+		done, err := g.delay(ctx, wait, changed)
+		if err != nil && changed == g.changed {
+			g.rate.leave(x.Rate)
+		}
+		if done {
+			return err
+		}
 	}
+}
+
+// delay waits so long, or until the rate changes: then it is not done. g.mu is held, but for the wait.
+func (g *Group) delay(ctx context.Context, wait time.Duration, changed chan struct{}) (done bool, err error) {
+	g.delayed++
 	g.mu.Unlock()
-	if !ok {
-		return g.full("statement_rate", x.Rate)
-	}
-	if wait == 0 {
-		return nil
-	}
-	defer func() {
-		g.mu.Lock()
-		g.delayed--
-		g.mu.Unlock()
-	}()
-	t := time.NewTimer(wait)
-	defer t.Stop()
+	start, t := time.Now(), time.NewTimer(wait)
 	select {
 	case <-t.C:
-		return nil
+		done = true
 	case <-ctx.Done():
-		return context.Cause(ctx)
+		done, err = true, context.Cause(ctx)
+	case <-changed:
 	}
+	t.Stop()
+	g.mu.Lock()
+	g.delayed--
+	g.did.Waited += time.Since(start)
+	return done, err
 }
 
 // answer takes an event and tells those who wait. g.mu is held.

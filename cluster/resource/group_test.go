@@ -162,6 +162,74 @@ func TestBegin(t *testing.T) {
 	})
 }
 
+// TestBeginLeaves: statements that are cancelled while they wait for the rate keep nobody waiting.
+func TestBeginLeaves(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, catalog.ResourceGroup{Rate: 1, Queue: 15})
+		g := w.Of(20000)
+		if err := g.Begin(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		ends := make(chan error, 15)
+		for range cap(ends) {
+			go func() { ends <- g.Begin(ctx) }()
+		}
+		synctest.Wait()
+		if err := g.Begin(t.Context()); !pgerr.Is(err, pgerr.ConfigurationLimitExceeded) {
+			t.Error("more may wait:", err)
+		}
+		cancel()
+		for range cap(ends) {
+			if err := <-ends; !errors.Is(err, context.Canceled) {
+				t.Error(err)
+			}
+		}
+		start := time.Now()
+		if err := g.Begin(t.Context()); err != nil || time.Since(start) != time.Second {
+			t.Error(err, time.Since(start))
+		}
+	})
+}
+
+// TestBeginHeeds: a new rate counts at once for those that wait, none of which is refused for it.
+func TestBeginHeeds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, catalog.ResourceGroup{Rate: 1, Queue: 15})
+		g := w.Of(20000)
+		if err := g.Begin(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		start, ends := time.Now(), make(chan error, 15)
+		for range cap(ends) {
+			go func() { ends <- g.Begin(t.Context()) }()
+		}
+		synctest.Wait()
+		w.change(func(x *catalog.ResourceGroup) { x.Rate, x.Queue = 2, 0 })
+		synctest.Wait()
+		if u := w.Usage()[0]; u.Delayed != 13 || u.Refused != 0 {
+			t.Errorf("%+v", u)
+		}
+		for range 4 { // two at once, and one each half second
+			if err := <-ends; err != nil {
+				t.Error(err)
+			}
+		}
+		if took := time.Since(start); took != time.Second {
+			t.Error(took)
+		}
+		w.change(func(x *catalog.ResourceGroup) { x.Rate = 0 })
+		for range 11 {
+			if err := <-ends; err != nil {
+				t.Error(err)
+			}
+		}
+		if u := w.Usage()[0]; u.Delayed != 0 || time.Since(start) != time.Second {
+			t.Error(u.Delayed, time.Since(start))
+		}
+	})
+}
+
 // TestGiveWay: a training of low priority rests while plans are at work, three times as long as it worked, and no longer.
 func TestGiveWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

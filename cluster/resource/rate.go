@@ -25,3 +25,6 @@ func (r *rate) begin(now time.Time, n, most int64) (wait time.Duration, ok bool)
 	r.next = at.Add(step)
 	return wait, true
 }
+
+// leave gives back the place of a statement that began at rate n, and waits no more.
+func (r *rate) leave(n int64) { r.next = r.next.Add(-time.Second / time.Duration(n)) }

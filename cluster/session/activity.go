@@ -48,6 +48,7 @@ type SessionInfo struct {
 	// wait; QueueNode is the node's name, "" for this one.
 	QueueNode  string
 	QueuePlace int
+	LockWait   bool              // it waits for an advisory lock
 	Progress   *sysview.Progress // of the running statement; nil for none
 	ID         string            // of the running statement, or the last
 	Rows       int64             // that it has returned

@@ -73,7 +73,7 @@ func (h *host) Reload() {
 // Enter implements write.Host.
 func (h *host) Enter(x *write.Statement, st *catalog.State) {
 	s := h.s
-	if s.cursors.Len() > 0 || s.asleep > 0 {
+	if s.cursors.Len() > 0 || s.asleep > 0 || s.locks.Holds() {
 		x.Admission.SkipQueue() // they hold what others may wait for
 	}
 	h.mu.Lock()

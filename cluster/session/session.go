@@ -327,7 +327,7 @@ func groupOf(s *Session) *resource.Group { return s.registry.cfg.Resources.Of(s.
 
 // Info describes a session; it may be called from any goroutine.
 func (s *Session) Info() SessionInfo {
-	i := SessionInfo{PID: s.start.PID, User: s.login, UserName: s.start.User, Database: "tributary", Remote: s.start.Remote, TLS: s.start.TLS, Started: s.started}
+	i := SessionInfo{PID: s.start.PID, User: s.login, UserName: s.start.User, Database: "tributary", Remote: s.start.Remote, TLS: s.start.TLS, Started: s.started, LockWait: s.locks.Waits()}
 	s.doing.report(&i)
 	return i
 }

@@ -55,6 +55,7 @@ type SessionRow struct {
 	// The statement's place in the queue of a node, 0 if it does not wait.
 	QueueNode  string
 	QueuePlace int
+	LockWait   bool      // for an advisory lock
 	Progress   *Progress // of the running statement; nil for none
 }
 

@@ -41,6 +41,8 @@ func pgStatActivity(v *view, put put) error {
 		}
 		if s.QueuePlace > 0 {
 			wait, event = "Resource", "admission"
+		} else if s.LockWait {
+			wait, event = "Lock", "advisory"
 		}
 		if !v.reads(s.User) {
 			state, query, started, xact, changed = nil, Hidden, time.Time{}, time.Time{}, time.Time{}

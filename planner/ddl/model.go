@@ -3,6 +3,8 @@ package ddl
 import (
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/multigres/multigres/go/common/parser/ast"
 
@@ -115,8 +117,9 @@ func (p *planner) alterModel(n *parse.AlterModel) error {
 		}
 		up.ACL, up.Owner = m.Object().Reown(to), to
 	case n.SetAlias != "":
-		if strings.Trim(n.SetAlias, "0123456789") == "" || strings.ContainsAny(n.SetAlias, "@.") {
-			return pgerr.New(pgerr.InvalidName, "%q cannot be an alias of a version", n.SetAlias).At(n.AliasPos).WithHint("It stands after the @ of a model's name: a number would be a version, and @ and a point cannot be in it.")
+		if first, _ := utf8.DecodeRuneInString(n.SetAlias); first != '_' && !unicode.IsLetter(first) ||
+			strings.ContainsAny(n.SetAlias, "@.") || strings.ContainsFunc(n.SetAlias, unicode.IsSpace) {
+			return pgerr.New(pgerr.InvalidName, "%q cannot be an alias of a version", n.SetAlias).At(n.AliasPos).WithHint("It stands after the @ of a model's name: it begins with a letter or _, and has no white space, no @ and no point.")
 		}
 		if _, err := m.Want(int(n.AliasVersion)); err != nil {
 			return err
