@@ -6,7 +6,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/tributarydb/tributary/ml/canon"
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/family/familytest"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -323,28 +322,6 @@ func TestOddRows(t *testing.T) {
 }
 
 func TestHostileBytes(t *testing.T) {
-	for _, options := range [][]any{nil, {"model", "bernoulli"}} {
-		d := rows(16, 100)
-		m, err := familytest.Train(t, bayes{}, d, familytest.Spread{}, options...)
-		if err != nil {
-			t.Fatal(err)
-		}
-		r := rand.New(rand.NewPCG(1, 2))
-		for range 3000 {
-			b := slices.Clone(m.Bytes)
-			for range 1 + r.IntN(3) {
-				b[r.IntN(len(b))] = byte(r.IntN(256))
-			}
-			b = b[:r.IntN(len(b)+1)]
-			if p, err := (bayes{}).Decode(d.Fitted(false), canon.Read(b)); err == nil {
-				p.Score(d.All(false))
-			}
-			for op := range uint8(4) {
-				bayes{}.DecodeStep(op, canon.Read(b))
-				bayes{}.DecodePartial(op, canon.Read(b))
-			}
-			drv, _ := bayes{}.NewDriver(m.Setup, familytest.Home)
-			_ = drv.UnmarshalBinary(b) // no panic
-		}
-	}
+	familytest.Hostile(t, bayes{}, rows(16, 100), 3000, 4)
+	familytest.Hostile(t, bayes{}, rows(16, 100), 3000, 4, "model", "bernoulli")
 }

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/tributarydb/tributary/exec/kernel/f64"
-	"github.com/tributarydb/tributary/ml/canon"
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/family/familytest"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -51,28 +50,6 @@ func mixed() *familytest.Data {
 		d.Held = append(d.Held, r.IntN(5) == 0)
 	}
 	return d
-}
-
-func coords(d *familytest.Data, i int) []float64 {
-	x := append([]float64{}, d.X[i]...)
-	for j, n := range d.Cats {
-		one := make([]float64, n)
-		if c := d.Code[i][j]; c >= 0 {
-			one[c] = 1
-		}
-		x = append(x, one...)
-	}
-	return x
-}
-
-func weight(d *familytest.Data, i int) float64 {
-	switch {
-	case d.Held != nil && d.Held[i]:
-		return 0
-	case d.W == nil:
-		return 1
-	}
-	return d.W[i]
 }
 
 // jacobi is a slow reference, the Jacobi eigenvalue algorithm: all eigenvalues, greatest first, and
@@ -125,14 +102,14 @@ func jacobi(a [][]float64) (values []float64, vectors [][]float64) {
 
 // reference returns mean, eigenvalues and eigenvectors of the training rows.
 func reference(d *familytest.Data, center bool) (mean, values []float64, vectors [][]float64, total float64) {
-	n := len(coords(d, 0))
+	n := len(d.Coords(0))
 	mean = make([]float64, n)
 	w := 0.0
 	for i := range d.X {
-		for j, v := range coords(d, i) {
-			mean[j] += weight(d, i) * v
+		for j, v := range d.Coords(i) {
+			mean[j] += d.Weight(i) * v
 		}
-		w += weight(d, i)
+		w += d.Weight(i)
 	}
 	for j := range mean {
 		mean[j] /= w
@@ -142,13 +119,13 @@ func reference(d *familytest.Data, center bool) (mean, values []float64, vectors
 		a[j] = make([]float64, n)
 	}
 	for i := range d.X {
-		x := coords(d, i)
+		x := d.Coords(i)
 		for j := range x {
 			for k := range x {
 				if center {
-					a[j][k] += weight(d, i) * (x[j] - mean[j]) * (x[k] - mean[k]) / (w - 1)
+					a[j][k] += d.Weight(i) * (x[j] - mean[j]) * (x[k] - mean[k]) / (w - 1)
 				} else {
-					a[j][k] += weight(d, i) * x[j] * x[k] / w
+					a[j][k] += d.Weight(i) * x[j] * x[k] / w
 				}
 			}
 		}
@@ -194,7 +171,7 @@ func TestAgainstJacobi(t *testing.T) {
 				n := len(mean)
 				w := 0.0
 				for i := range d.X {
-					w += weight(d, i)
+					w += d.Weight(i)
 				}
 				for i := range k {
 					v := slices.Clone(vectors[i])
@@ -217,7 +194,7 @@ func TestAgainstJacobi(t *testing.T) {
 				}
 				s := r.Score(d.All(false))
 				for i := range 50 {
-					x := coords(d, i)
+					x := d.Coords(i)
 					for c := range k {
 						want := 0.0
 						for j := range x {
@@ -487,29 +464,5 @@ func TestDescribe(t *testing.T) {
 }
 
 func TestHostileBytes(t *testing.T) {
-	d := rows(12, 100, 3, 3)
-	m, err := familytest.Train(t, pca, d, familytest.Spread{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := rand.New(rand.NewPCG(1, 2))
-	for range 5000 {
-		b := append([]byte{}, m.Bytes...)
-		for range 1 + r.IntN(3) {
-			b[r.IntN(len(b))] = byte(r.IntN(256))
-		}
-		b = b[:r.IntN(len(b)+1)]
-		if p, err := pca.Decode(d.Fitted(false), canon.Read(b)); err == nil {
-			p.Score(d.All(false))
-		}
-		for op := range uint8(8) {
-			pca.DecodeStep(op, canon.Read(b))
-			pca.DecodePartial(op, canon.Read(b))
-		}
-		drv, err := pca.NewDriver(m.Setup, familytest.Home)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_ = drv.UnmarshalBinary(b) // no panic
-	}
+	familytest.Hostile(t, pca, rows(12, 100, 3, 3), 5000, 8)
 }

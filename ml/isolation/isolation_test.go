@@ -5,10 +5,8 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"slices"
 	"testing"
 
-	"github.com/tributarydb/tributary/ml/canon"
 	"github.com/tributarydb/tributary/ml/family/familytest"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
@@ -215,26 +213,5 @@ func TestMeanDepth(t *testing.T) {
 }
 
 func TestHostileBytes(t *testing.T) {
-	d := crowd(10, 100)
-	m, err := familytest.Train(t, forest{}, d, familytest.Spread{}, "n_estimators", 2, "max_samples", 8)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := rand.New(rand.NewPCG(1, 2))
-	for range 5000 {
-		b := slices.Clone(m.Bytes)
-		for range 1 + r.IntN(3) {
-			b[r.IntN(len(b))] = byte(r.IntN(256))
-		}
-		b = b[:r.IntN(len(b)+1)]
-		if p, err := (forest{}).Decode(d.Fitted(false), canon.Read(b)); err == nil {
-			p.Score(d.All(false))
-		}
-		for op := range uint8(7) {
-			forest{}.DecodeStep(op, canon.Read(b))
-			forest{}.DecodePartial(op, canon.Read(b))
-		}
-		drv, _ := forest{}.NewDriver(m.Setup, familytest.Home)
-		_ = drv.UnmarshalBinary(b) // no panic
-	}
+	familytest.Hostile(t, forest{}, crowd(10, 100), 5000, 7, "n_estimators", 2, "max_samples", 8)
 }

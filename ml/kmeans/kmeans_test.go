@@ -111,29 +111,6 @@ func (f noMemory) NewWorker(s *family.Setup, n *family.Node) (family.Worker, err
 	}})
 }
 
-// row returns the coordinates of a row.
-func row(d *familytest.Data, i int) []float64 {
-	x := append([]float64{}, d.X[i]...)
-	for j, n := range d.Cats {
-		one := make([]float64, n)
-		if c := d.Code[i][j]; c >= 0 {
-			one[c] = 1
-		}
-		x = append(x, one...)
-	}
-	return x
-}
-
-func weight(d *familytest.Data, i int) float64 {
-	if d.Held != nil && d.Held[i] {
-		return 0
-	}
-	if d.W == nil {
-		return 1
-	}
-	return d.W[i]
-}
-
 func nearestOf(x []float64, at [][]float64) (int, float64) {
 	best, who := math.Inf(1), 0
 	for k, c := range at {
@@ -171,15 +148,15 @@ func TestLloydAgainstPlainLoops(t *testing.T) {
 			if at != nil {
 				sums, mass := make([][]float64, len(at)), make([]float64, len(at))
 				for i := range d.X {
-					x := row(d, i)
+					x := d.Coords(i)
 					k, _ := nearestOf(x, at)
 					if sums[k] == nil {
 						sums[k] = make([]float64, len(x))
 					}
 					for j, v := range x {
-						sums[k][j] += weight(d, i) * v
+						sums[k][j] += d.Weight(i) * v
 					}
-					mass[k] += weight(d, i)
+					mass[k] += d.Weight(i)
 				}
 				for k := range at {
 					for j, v := range sums[k] {
@@ -192,9 +169,9 @@ func TestLloydAgainstPlainLoops(t *testing.T) {
 			at = got
 			inertia, mass := 0.0, 0.0
 			for i := range d.X {
-				_, z := nearestOf(row(d, i), at)
-				inertia += weight(d, i) * z
-				mass += weight(d, i)
+				_, z := nearestOf(d.Coords(i), at)
+				inertia += d.Weight(i) * z
+				mass += d.Weight(i)
 			}
 			if math.Abs(m.State.TrainLoss-inertia/mass) > 1e-9*inertia/mass || math.Abs(m.State.Metrics[0].Value-inertia) > 1e-9*inertia {
 				t.Fatalf("%s, iteration %d: loss %v and metrics %v, want %v and %v", name, n, m.State.TrainLoss, m.State.Metrics, inertia/mass, inertia)
@@ -343,29 +320,7 @@ func TestOptionsAndErrors(t *testing.T) {
 }
 
 func TestHostileBytes(t *testing.T) {
-	d := blobs(15, 100, 2, 2, 1)
-	m, err := familytest.Train(t, kmeans{}, d, familytest.Spread{}, "k", 3)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := rand.New(rand.NewPCG(1, 2))
-	for range 5000 {
-		b := append([]byte{}, m.Bytes...)
-		for range 1 + r.IntN(3) {
-			b[r.IntN(len(b))] = byte(r.IntN(256))
-		}
-		b = b[:r.IntN(len(b)+1)]
-		dec := canon.Read(b)
-		if p, err := (kmeans{}).Decode(d.Fitted(false), dec); err == nil {
-			p.Score(d.All(false))
-		}
-		for op := range uint8(20) {
-			kmeans{}.DecodeStep(op, canon.Read(b))
-			kmeans{}.DecodePartial(op, canon.Read(b))
-		}
-		drv, _ := kmeans{}.NewDriver(m.Setup, familytest.Home)
-		_ = drv.UnmarshalBinary(b) // no panic
-	}
+	familytest.Hostile(t, kmeans{}, blobs(15, 100, 2, 2, 1), 5000, 20, "k", 3)
 }
 
 // TestStaleState: workers keep bounds from earlier steps. A worker may get a step twice or miss

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/tributarydb/tributary/ml/canon"
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/family/familytest"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -52,29 +51,6 @@ func TestSameModel(t *testing.T) {
 			})
 		}
 	}
-}
-
-// row returns the coordinates of a row.
-func row(d *familytest.Data, i int) []float64 {
-	x := slices.Clone(d.X[i])
-	for j, n := range d.Cats {
-		one := make([]float64, n)
-		if c := d.Code[i][j]; c >= 0 {
-			one[c] = 1
-		}
-		x = append(x, one...)
-	}
-	return x
-}
-
-func weight(d *familytest.Data, i int) float64 {
-	switch {
-	case d.Held != nil && d.Held[i]:
-		return 0
-	case d.W != nil:
-		return d.W[i]
-	}
-	return 1
 }
 
 // matrix is the covariance of a component.
@@ -151,7 +127,7 @@ func TestAgainstPlainLoops(t *testing.T) {
 						top, best, total := math.Inf(-1), 0, 0.0
 						var z []float64
 						for k, w := range p.weights {
-							z = append(z, math.Log(w)+density(row(d, i), p.means[k*p.n:(k+1)*p.n], p.matrix(k)))
+							z = append(z, math.Log(w)+density(d.Coords(i), p.means[k*p.n:(k+1)*p.n], p.matrix(k)))
 							if z[k] > top {
 								top, best = z[k], k
 							}
@@ -163,7 +139,7 @@ func TestAgainstPlainLoops(t *testing.T) {
 						if math.Abs(s.Extra[0][i]-want) > 1e-8*math.Max(1, math.Abs(want)) || int(s.Label[i]) != best+1 {
 							t.Fatalf("row %d has the density %v of component %d, want %v of %d", i, s.Extra[0][i], s.Label[i], want, best+1)
 						}
-						sum, all = sum+weight(d, i)*want, all+weight(d, i)
+						sum, all = sum+d.Weight(i)*want, all+d.Weight(i)
 					}
 					if loss := -sum / all; math.Abs(r.State.TrainLoss-loss) > 1e-8*math.Max(1, math.Abs(loss)) {
 						t.Fatalf("the loss is %v, want %v", r.State.TrainLoss, loss)
@@ -183,14 +159,14 @@ func compare(t *testing.T, d *familytest.Data, before, after *components, reg fl
 		means[k], squares[k] = make([]float64, n), make([]float64, n*n)
 	}
 	for i := range d.X {
-		x := row(d, i)
+		x := d.Coords(i)
 		z, sum := make([]float64, before.k), 0.0
 		for k := range z {
 			z[k] = before.weights[k] * math.Exp(density(x, before.means[k*n:(k+1)*n], before.matrix(k)))
 			sum += z[k]
 		}
 		for k := range z {
-			w := weight(d, i) * z[k] / sum
+			w := d.Weight(i) * z[k] / sum
 			mass[k], all = mass[k]+w, all+w
 			for j := range n {
 				means[k][j] += w * x[j]
@@ -305,27 +281,6 @@ func TestOptionsAndErrors(t *testing.T) {
 
 func TestHostileBytes(t *testing.T) {
 	for _, kind := range kinds {
-		d := mixed(8)
-		m, err := familytest.Train(t, mixture{}, d, familytest.Spread{}, "covariance_type", kind, "max_iterations", 1)
-		if err != nil {
-			t.Fatal(err)
-		}
-		r := rand.New(rand.NewPCG(1, 2))
-		for range 1000 {
-			b := slices.Clone(m.Bytes)
-			for range 1 + r.IntN(3) {
-				b[r.IntN(len(b))] = byte(r.IntN(256))
-			}
-			b = b[:r.IntN(len(b)+1)]
-			if p, err := (mixture{}).Decode(d.Fitted(false), canon.Read(b)); err == nil {
-				p.Score(d.All(false))
-			}
-			for op := range uint8(70) {
-				mixture{}.DecodeStep(op, canon.Read(b))
-				mixture{}.DecodePartial(op, canon.Read(b))
-			}
-			drv, _ := mixture{}.NewDriver(m.Setup, familytest.Home)
-			_ = drv.UnmarshalBinary(b) // no panic
-		}
+		familytest.Hostile(t, mixture{}, mixed(8), 1000, 70, "covariance_type", kind, "max_iterations", 1)
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/tributarydb/tributary/ml/canon"
 	"github.com/tributarydb/tributary/ml/family/familytest"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
@@ -223,23 +222,5 @@ func TestOptionsAndErrors(t *testing.T) {
 }
 
 func TestHostileBytes(t *testing.T) {
-	d := places(8, 60, 2)
-	m, err := familytest.Train(t, neighbors{}, d, familytest.Spread{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := rand.New(rand.NewPCG(1, 2))
-	for range 5000 {
-		b := slices.Clone(m.Bytes)
-		for range 1 + r.IntN(3) {
-			b[r.IntN(len(b))] = byte(r.IntN(256))
-		}
-		b = b[:r.IntN(len(b)+1)]
-		if p, err := (neighbors{}).Decode(d.Fitted(false), canon.Read(b)); err == nil {
-			p.Score(d.All(false))
-		}
-		neighbors{}.DecodePartial(opRows, canon.Read(b))
-		drv, _ := neighbors{}.NewDriver(m.Setup, familytest.Home)
-		_ = drv.UnmarshalBinary(b) // no panic
-	}
+	familytest.Hostile(t, neighbors{}, places(8, 60, 2), 5000, 4)
 }

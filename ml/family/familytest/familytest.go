@@ -7,6 +7,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"runtime"
+	"slices"
 	"testing"
 
 	"github.com/tributarydb/tributary/exec/kernel/exact"
@@ -618,4 +619,57 @@ func Saved(d family.Driver) ([]byte, error) {
 	var e canon.E
 	err := d.Encode(&e)
 	return e.B, err
+}
+
+// Hostile changes and cuts the bytes of a trained model at random, and reads them as everything that a family reads
+// from outside: what is not refused must not panic. ops are how many kinds of steps and partials there are.
+func Hostile(t *testing.T, f family.Family, d *Data, tries int, ops uint8, options ...any) {
+	m, err := Train(t, f, d, Spread{}, options...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := rand.New(rand.NewPCG(1, 2))
+	for range tries {
+		b := slices.Clone(m.Bytes)
+		for range 1 + r.IntN(3) {
+			b[r.IntN(len(b))] = byte(r.IntN(256))
+		}
+		b = b[:r.IntN(len(b)+1)]
+		if p, err := f.Decode(d.Fitted(false), canon.Read(b)); err == nil {
+			p.Score(d.All(false))
+		}
+		for op := range ops {
+			f.DecodeStep(op, canon.Read(b))
+			f.DecodePartial(op, canon.Read(b))
+		}
+		drv, err := f.NewDriver(m.Setup, Home)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = drv.UnmarshalBinary(b) // no panic
+	}
+}
+
+// Coords returns the coordinates of a row: its numbers, then a 0 or 1 for each value of its categories.
+func (d *Data) Coords(i int) []float64 {
+	x := slices.Clone(d.X[i])
+	for j, n := range d.Cats {
+		one := make([]float64, n)
+		if c := d.Code[i][j]; c >= 0 {
+			one[c] = 1
+		}
+		x = append(x, one...)
+	}
+	return x
+}
+
+// Weight returns a row's weight in training: 0 if it is held out.
+func (d *Data) Weight(i int) float64 {
+	switch {
+	case d.Held != nil && d.Held[i]:
+		return 0
+	case d.W != nil:
+		return d.W[i]
+	}
+	return 1
 }
