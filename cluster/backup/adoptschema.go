@@ -8,6 +8,7 @@ import (
 
 	"github.com/tributarydb/tributary/planner/bind/query"
 	"github.com/tributarydb/tributary/planner/bind/typing"
+	"github.com/tributarydb/tributary/planner/ddl/kept"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/lex"
 	"github.com/tributarydb/tributary/sql/parse"
@@ -162,13 +163,10 @@ func (a *Adoption) renamed() bool { return a.whole != nil && a.whole.Name != a.S
 
 // path is a search path with the schema under its new name.
 func (a *Adoption) path(old []string) []string {
-	out := slices.Clone(old)
-	for i, s := range out {
-		if a.renamed() && s == a.whole.Name {
-			out[i] = a.Schema.Name
-		}
+	if !a.renamed() {
+		return slices.Clone(old)
 	}
-	return out
+	return kept.InPath(old, a.whole.Name, a.Schema.Name)
 }
 
 // expr is the text of an expression, with names of the schema under its new one.
@@ -187,27 +185,9 @@ func (a *Adoption) expr(text string) string {
 // reworded is the text of a query or an expression, with names of the schema under its new one.
 func (a *Adoption) reworded(n ast.Node) (string, error) {
 	from, into := a.whole.Name, a.Schema.Name
-	qualified := func(list *ast.NodeList, least int) {
-		if list == nil || len(list.Items) < least {
-			return
-		}
-		if s, ok := list.Items[0].(*ast.String); ok && s.SVal == from {
-			list.Items[0] = ast.NewString(into)
-		}
-	}
+	kept.InSchema(n, from, into)
 	n = ast.Rewrite(n, func(c *ast.Cursor) bool {
-		switch x := c.Node().(type) {
-		case *ast.RangeVar:
-			if x.SchemaName == from {
-				x.SchemaName = into
-			}
-		case *ast.ColumnRef:
-			qualified(x.Fields, 3)
-		case *ast.FuncCall:
-			qualified(x.Funcname, 2)
-		case *ast.TypeName:
-			qualified(x.Names, 2)
-		case *ast.String: // of regclass, nextval, predict
+		if x, ok := c.Node().(*ast.String); ok { // of regclass, nextval, predict
 			if rest, ok := strings.CutPrefix(x.SVal, lex.QuoteIdent(from)+"."); ok && a.inside[unquoted(rest)] {
 				x.SVal = lex.QuoteIdent(into) + "." + rest
 			}

@@ -109,18 +109,6 @@ func toInt(d types.Datum) (int64, bool) {
 	return 0, false
 }
 
-func toFloat(d types.Datum) (float64, bool) {
-	switch d := d.(type) {
-	case int64:
-		return float64(d), true
-	case number.Decimal:
-		return d.Float64(), true
-	case float64:
-		return d, true
-	}
-	return 0, false
-}
-
 func (a *args) int(name string, def, lo, hi int64) int64 {
 	d, ok := a.get(name)
 	if !ok {
@@ -143,7 +131,7 @@ func (a *args) float(name string, def float64) float64 {
 	if !ok {
 		return def
 	}
-	f, ok := toFloat(d)
+	f, ok := types.Float(d)
 	if !ok || f != f {
 		a.bad(name, "must be a number")
 		return def
@@ -271,13 +259,13 @@ func (a *args) floats(name string) []float64 {
 	if !ok {
 		return nil
 	}
-	if f, ok := toFloat(d); ok {
+	if f, ok := types.Float(d); ok {
 		return []float64{f}
 	}
 	arr, ok := d.(types.Array)
 	out := []float64{}
 	for _, e := range arr.Elems {
-		f, isNum := toFloat(e)
+		f, isNum := types.Float(e)
 		ok = ok && isNum
 		out = append(out, f)
 	}

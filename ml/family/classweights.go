@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/tributarydb/tributary/ml/feature"
 	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -76,7 +75,7 @@ func readClassWeights(v Value) (any, error) {
 				return strings.EqualFold(x, balanced)
 			}
 		}
-		f, num := feature.Float(weight)
+		f, num := types.Float(weight)
 		out = append(out, target, class, strconv.FormatFloat(f, 'g', -1, 64))
 		return num && f-f == 0 && f > 0
 	}

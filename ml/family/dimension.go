@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/tributarydb/tributary/ml/feature"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -23,7 +22,7 @@ func (o *Option) Ends(a Arg, d *Dimension) (lo, hi float64, integer bool, err er
 		if _, err := o.Read(Value{Arg: Arg{Name: a.Name, Value: v, Pos: a.Pos}}); err != nil {
 			return 0, 0, false, err
 		}
-		f, ok := feature.Float(v)
+		f, ok := types.Float(v)
 		if !ok {
 			return 0, 0, false, bad("the ends of the range of option %q must be numbers", a.Name)
 		}

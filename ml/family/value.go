@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/tributarydb/tributary/ml/feature"
 	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
@@ -71,7 +70,7 @@ func (v Value) Word() string { s, _ := v.Value.(string); return strings.ToLower(
 // in words.
 func Number(want string, lo, hi float64, ok func(float64) bool) func(Value) (any, error) {
 	return func(v Value) (any, error) {
-		f, num := feature.Float(v.Value)
+		f, num := types.Float(v.Value)
 		if !num || f-f != 0 || f < lo || f > hi || !ok(f) {
 			return nil, v.outside(Domain{Want: want, Min: lo, Max: hi})
 		}
@@ -156,7 +155,7 @@ func Integers(lo, hi int64) func(Value) (any, error) {
 		}
 		out := []float64{}
 		for _, d := range list {
-			f, num := feature.Float(d)
+			f, num := types.Float(d)
 			if !num || f != math.Trunc(f) || f < float64(lo) || f > float64(hi) {
 				return nil, v.Bad(want)
 			}
@@ -204,7 +203,7 @@ func IntegersByName(lo, hi int64) func(Value) (any, error) {
 				return false
 			}
 			seen[name] = true
-			f, _ := feature.Float(value)
+			f, _ := types.Float(value)
 			out = append(out, name, strconv.FormatInt(int64(f), 10))
 			return true
 		}) {

@@ -3,7 +3,6 @@ package feature
 import (
 	"strings"
 
-	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -67,7 +66,7 @@ var transforms = []struct {
 			return false
 		}
 		for _, e := range arr.Elems {
-			v, ok := Float(e)
+			v, ok := types.Float(e)
 			if !ok {
 				return false
 			}
@@ -124,19 +123,6 @@ func topK(c *Col, a []types.Datum, i int) bool {
 }
 
 func text(d types.Datum) string { s, _ := d.(string); return s }
-
-// Float reads a number of any type.
-func Float(d types.Datum) (float64, bool) {
-	switch v := d.(type) {
-	case float64:
-		return v, true
-	case int64:
-		return float64(v), true
-	case number.Decimal:
-		return v.Float64(), true
-	}
-	return 0, false
-}
 
 // Apply sets the encoder of the column that is the call's argument.
 func (t *Transform) Apply(s *Spec) error {

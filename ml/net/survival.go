@@ -64,7 +64,7 @@ func readIntervals(v family.Value) (any, error) {
 	}
 	var ends []float64
 	for _, d := range a.Elems {
-		f, ok := feature.Float(d)
+		f, ok := types.Float(d)
 		if !ok {
 			return nil, v.Bad(want)
 		}

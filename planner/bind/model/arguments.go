@@ -10,7 +10,6 @@ import (
 	"github.com/tributarydb/tributary/planner/bind/scope"
 	"github.com/tributarydb/tributary/planner/bind/typing"
 	"github.com/tributarydb/tributary/sql/catalog"
-	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -109,17 +108,4 @@ func (m *model) front() (out []string) {
 		}
 	}
 	return out
-}
-
-// numberOf is a number of a constant.
-func numberOf(d types.Datum) (float64, bool) {
-	switch v := d.(type) {
-	case float64:
-		return v, true
-	case int64:
-		return float64(v), true
-	case number.Decimal:
-		return v.Float64(), true
-	}
-	return 0, false
 }

@@ -102,7 +102,7 @@ func (c *curve) value(sc *scope.Scope, given ast.Node) (string, error) {
 			a, ok := d.(types.Array)
 			list = nil
 			for _, e := range a.Elems {
-				v, number := numberOf(e)
+				v, number := types.Float(e)
 				ok = ok && number && v >= 0 && v <= 1
 				list = append(list, v)
 			}

@@ -26,39 +26,43 @@ func (p Texts) SchemaRenamed(sc *catalog.Schema, now string) error {
 			}
 		}
 	}
-	in := func(l *ast.NodeList, names int) bool {
-		if l == nil || len(l.Items) != names || parse.ConstText(l.Items[0]) != sc.Name {
-			return false
+	return p.all(func(n ast.Node, _ []string) bool { return InSchema(n, sc.Name, now) }, func(path []string) []string { return InPath(path, sc.Name, now) })
+}
+
+// InSchema gives names in a parsed text another schema, and reports whether there were some of the old one.
+func InSchema(n ast.Node, old, now string) (changed bool) {
+	in := func(l *ast.NodeList, names int) {
+		if l != nil && len(l.Items) == names && parse.ConstText(l.Items[0]) == old {
+			l.Items[0], changed = ast.NewString(now), true
 		}
-		l.Items[0] = ast.NewString(now)
-		return true
 	}
-	return p.all(func(n ast.Node, _ []string) (changed bool) {
-		ast.Rewrite(n, func(c *ast.Cursor) bool {
-			switch x := c.Node().(type) {
-			case *ast.RangeVar:
-				if x.SchemaName == sc.Name {
-					x.SchemaName, changed = now, true
-				}
-			case *ast.ColumnRef: // schema.table.column
-				changed = in(x.Fields, 3) || changed
-			case *ast.FuncCall:
-				changed = in(x.Funcname, 2) || changed
-			case *ast.TypeName:
-				changed = in(x.Names, 2) || changed
+	ast.Rewrite(n, func(c *ast.Cursor) bool {
+		switch x := c.Node().(type) {
+		case *ast.RangeVar:
+			if x.SchemaName == old {
+				x.SchemaName, changed = now, true
 			}
-			return true
-		}, nil)
-		return changed
-	}, func(path []string) []string {
-		path = slices.Clone(path)
-		for i := range path {
-			if path[i] == sc.Name {
-				path[i] = now
-			}
+		case *ast.ColumnRef: // schema.table.column
+			in(x.Fields, 3)
+		case *ast.FuncCall:
+			in(x.Funcname, 2)
+		case *ast.TypeName:
+			in(x.Names, 2)
 		}
-		return path
-	})
+		return true
+	}, nil)
+	return changed
+}
+
+// InPath is a search path with another name for a schema.
+func InPath(path []string, old, now string) []string {
+	path = slices.Clone(path)
+	for i := range path {
+		if path[i] == old {
+			path[i] = now
+		}
+	}
+	return path
 }
 
 // TypeRenamed changes the name of a type in all texts.
