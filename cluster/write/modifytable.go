@@ -109,7 +109,7 @@ func (w *ModifyTable) prepare(src []plan.Column) (err error) {
 // changed notes rows of the source that were carried out.
 func (w *ModifyTable) changed(ctx context.Context, b *batch.Batch, updated bool) error {
 	if k := w.r.x.Txn.foreign.keys; k != nil {
-		if len(w.rows.Values) > 0 {
+		if len(w.rows.Values) > 0 && b.Bytes() <= fewProposedBytes { // they are not charged
 			k.add(w.count, b.Rows(), func(i int) []types.Datum { return w.keysOf(b, i) })
 		}
 		if updated && k.pairs {
