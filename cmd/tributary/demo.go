@@ -11,7 +11,6 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"time"
 
@@ -113,7 +112,7 @@ func (d *demonstration) up(ctx context.Context) (err error) {
 	secret := rpc.NewSecret()
 	for i := 1; i <= 3; i++ {
 		name := fmt.Sprintf("node-%d", i)
-		o := node.Options{Data: filepath.Join(d.dir, name), Name: name, ListenCluster: "127.0.0.1:0", Join: join, Secret: secret, Threads: runtime.GOMAXPROCS(0),
+		o := node.Options{Data: filepath.Join(d.dir, name), Name: name, ListenCluster: "127.0.0.1:0", Join: join, Secret: secret, Threads: cores,
 			Memory: 0, Log: slog.New(slog.DiscardHandler)}
 		pg, http := "127.0.0.1:0", "127.0.0.1:0"
 		if i == 1 {

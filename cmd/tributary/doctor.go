@@ -132,7 +132,7 @@ func (r *report) machine(s *serveSettings) {
 	default:
 		r.ok("memory", "--memory is %s of %s", size(o.Memory), size(there))
 	}
-	if n := runtime.GOMAXPROCS(0); o.Threads > n {
+	if n := cores; o.Threads > n {
 		r.warn("threads", "--threads is %d, of %d cores; more are slower, not faster", o.Threads, n)
 	} else {
 		r.ok("threads", "%d of %d cores", o.Threads, n)

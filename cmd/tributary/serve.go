@@ -12,7 +12,6 @@ import (
 	"os"
 	"os/signal"
 	"path"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -62,7 +61,7 @@ func readSettings(fs *flags.Set, args []string, getenv func(string) string) (*se
 	fs.StringVar(&s.certs, "certs", "", "directory with ca.crt, node.crt and node.key (see tributary cert)")
 	fs.StringVar(&s.metricsToken, "metrics-token", "", "file with a token that lets who sends it (Authorization: Bearer …) read /metrics, as Prometheus does with credentials_file")
 	memory := fs.String("memory", "", "memory the process may use, such as 4GiB (default: 70 % of the machine's or the cgroup's)")
-	fs.IntVar(&o.Threads, "threads", runtime.GOMAXPROCS(0), "threads for queries and training")
+	fs.IntVar(&o.Threads, "threads", cores, "threads for queries and training")
 	scrub := fs.String("scrub-rate", "32MiB", "bytes a second at which the segments are read to find damage; 0 for never")
 	fs.DurationVar(&o.ScrubEvery, "scrub-every", 24*time.Hour, "time from the end of one reading of all segments to the next")
 	fs.StringVar(&s.config, "config", "", "file with the same names in YAML; what is given here or as TRIBUTARY_… in the environment counts more")

@@ -36,6 +36,7 @@ type server struct {
 // resolved before the node starts, so that the cluster learns the real ones. Without an
 // address for clients only this process can connect (dial), and without one for the page there is none.
 func startServer(ctx context.Context, o node.Options, listenPG, listenHTTP string, insecure bool, access *access) (_ *server, err error) {
+	spareProcessors()
 	s := &server{access: access, log: o.Log, failed: make(chan error, 2)}
 	defer func() {
 		if err != nil {
@@ -62,7 +63,7 @@ func startServer(ctx context.Context, o node.Options, listenPG, listenHTTP strin
 		return nil, err
 	}
 	o.Log, s.log = s.node.Log(), s.node.Log()
-	s.wire = pg.NewServer(pg.Options{Engine: engine{s.node.Engine()}, TLS: s.access.TLS, Rules: s.access.Rules, Insecure: insecure, Log: o.Log, Audit: o.Audit, Refused: s.node.Refused,
+	s.wire = pg.NewServer(pg.Options{Engine: engine{s.node.Engine()}, TLS: s.access.TLS, Rules: s.access.Rules, Insecure: insecure, Log: o.Log, Audit: o.Audit, Refused: s.node.Refused, Patient: cores == 1,
 		Account: func() pg.Account { return s.node.Account("client message") }})
 	if s.pg != nil {
 		go func() { s.failed <- s.wire.Serve(s.pg) }()

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"log/slog"
 	"os"
-	"runtime"
 	"time"
 
 	"github.com/tributarydb/tributary/cluster/node"
@@ -42,7 +41,7 @@ func localEngine(ctx context.Context, o shell.EngineOptions) (shell.Dial, func()
 // ownNode starts a node of this process, in a directory that is removed afterwards unless it was given. listen is
 // where its clients and its page are; "": in this process alone.
 func ownNode(ctx context.Context, given shell.EngineOptions, listen string) (s *server, stop func() error, err error) {
-	o := node.Options{Data: given.Data, Name: "local", ListenCluster: "127.0.0.1:0", Threads: runtime.GOMAXPROCS(0), ObjectCache: 1 << 30, Log: slog.New(slog.DiscardHandler)}
+	o := node.Options{Data: given.Data, Name: "local", ListenCluster: "127.0.0.1:0", Threads: cores, ObjectCache: 1 << 30, Log: slog.New(slog.DiscardHandler)}
 	if o.Memory, err = nodeMemory(given.Memory); err != nil {
 		return nil, nil, err
 	}

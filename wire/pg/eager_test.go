@@ -31,7 +31,6 @@ func pairOf(t *testing.T, latest *atomic.Pointer[eager]) (*eager, net.Conn) {
 	}
 	t.Cleanup(func() { client.Close(); nc.Close() })
 	e := newEager(nc, latest).(*eager)
-	e.never = false
 	return e, client
 }
 

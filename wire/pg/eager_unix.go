@@ -4,7 +4,6 @@ package pg
 
 import (
 	"net"
-	"runtime"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -22,7 +21,6 @@ type eager struct {
 	raw     syscall.RawConn
 	attempt func(fd uintptr) bool // e.try
 	latest  *atomic.Pointer[eager]
-	never   bool // there is one processor, which the client needs too
 
 	// Of the read in progress, which is one at a time.
 	p    []byte
@@ -43,7 +41,7 @@ const (
 func newEager(nc net.Conn, latest *atomic.Pointer[eager]) net.Conn {
 	if s, ok := nc.(syscall.Conn); ok {
 		if raw, err := s.SyscallConn(); err == nil {
-			e := &eager{Conn: nc, raw: raw, latest: latest, never: runtime.GOMAXPROCS(0) == 1, took: eagerFor + 1}
+			e := &eager{Conn: nc, raw: raw, latest: latest, took: eagerFor + 1}
 			e.attempt = e.try
 			return e
 		}
@@ -73,7 +71,7 @@ func (e *eager) try(fd uintptr) bool {
 	if e.read(fd) {
 		return true
 	}
-	if e.never || e.took > eagerFor {
+	if e.took > eagerFor {
 		return false
 	}
 	for from, at := time.Now(), time.Now(); e.latest.Load() == e && at.Sub(from) < eagerFor; {

@@ -41,7 +41,9 @@ type Options struct {
 	CancelGrace time.Duration
 	// Rules, where set, returns the current rules by which clients are authenticated.
 	Rules func() auth.Rules
-	Log   *slog.Logger
+	// Patient does not poll for a client's next message: there is one processor, which the client needs too.
+	Patient bool
+	Log     *slog.Logger
 	// Audit takes the audit log; nil: Log.
 	Audit *slog.Logger
 }
@@ -157,7 +159,9 @@ func (s *Server) Serve(ln net.Listener) error {
 
 func (s *Server) start(nc net.Conn) {
 	ctx, cancel := context.WithCancel(context.Background())
-	nc = newEager(nc, &s.latest)
+	if !s.o.Patient {
+		nc = newEager(nc, &s.latest)
+	}
 	c := &conn{srv: s, nc: nc, raw: nc, ctx: ctx, cancel: cancel, pid: s.next.Add(1), secret: random32()}
 	c.tls = c.encryption() != nil // an inner connection's; a socket's begins later
 	s.mu.Lock()
