@@ -46,6 +46,9 @@ func (j *Jobs) Plan(ctx context.Context, s Statement, c *query.Caller, st *catal
 	}
 	q, err := bind.Query(binding(c), s.Query)
 	if err != nil {
+		if pgerr.Is(err, pgerr.GroupingError) && len(s.GroupBy) == 0 && s.Query.GroupClause != nil {
+			err = pgerr.From(err).WithHint("For a model of each group write GROUP BY before AS: TRAIN MODEL … GROUP BY column AS SELECT ….")
+		}
 		return nil, err
 	}
 	args, err := s.arguments()

@@ -465,7 +465,7 @@ func makeSeries(j *Job) error {
 		}
 		if c.Role == feature.Feature {
 			return pgerr.Unsupported("%s learns from times and the target alone, and the query has a column %q", j.Family.Info().Name, c.Name).OnColumn(c.Name).
-				WithHint("Leave it out of the query. If it tells series apart, add GROUP BY with it.")
+				WithHint("Leave it out of the query. If it tells series apart, write GROUP BY with it before AS.")
 		}
 	}
 	return nil
