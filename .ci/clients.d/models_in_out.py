@@ -55,6 +55,8 @@ TRAININGS = {
     "multi": f"using logistic_regression predict kind as select {FEATURES}, kind from r",
     "svm": "using linear_svm predict kind as select a, b, kind from r",
     "prepared": "using linear_regression predict v transform (ml.quantile_bucketize(gap, 5) as gap, ml.label_encoder(k) as k, ml.min_max_scaler(a) as a, ml.one_hot_encoder(b) as b, v) as select gap, k, a, b, v from r",
+    "encoded": "using ridge predict v transform (ml.target_encode(k) as k, ml.target_encode(code, 5) as code, a, v) as select k, code, a, v from r",
+    "shares": "using logistic_regression predict kind transform (ml.target_encode(k) as k, a) as select k, a, kind from r",
     "boosted": f"using gradient_boosted_trees predict v with (n_estimators = 20, max_depth = 4) as select {FEATURES}, v from r",
     "boosted_two": f"using gradient_boosted_trees predict two with (n_estimators = 20, max_depth = 4) as select {FEATURES}, two from r",
     "boosted_kind": f"using gradient_boosted_trees predict kind with (n_estimators = 10, max_depth = 4) as select {FEATURES}, kind from r",

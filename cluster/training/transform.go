@@ -63,34 +63,15 @@ func (st Statement) transform(s *bind.Session, q *plan.Query, besides func(name 
 			stars++
 			continue
 		}
-		it, chain, err := st.transformItem(target)
+		items, chain, err := st.transformItems(target)
 		if err != nil {
 			return nil, err
 		}
-		if it.reads, err = bind.Derive(s, it.val, tr.cols); err != nil {
-			return nil, err
+		for _, it := range items {
+			if err := tr.add(s, it, chain, besides); err != nil {
+				return nil, err
+			}
 		}
-		if it.text, err = bind.KeptText(s, it.val); err != nil {
-			return nil, err
-		}
-		if it.name == "" {
-			it.name = tr.nameOf(it, chain)
-		}
-		switch {
-		case tr.has(it.name):
-			return nil, pgerr.New(pgerr.DuplicateColumn, "column name %q occurs more than once in TRANSFORM", it.name).At(it.pos).
-				WithHint("Give the columns different names with AS.")
-		case it.name == "?column?":
-			return nil, pgerr.New(pgerr.SyntaxError, "an expression of TRANSFORM needs a name").At(it.pos).WithHint("Add AS and a name.")
-		case besides(it.name) && (!it.plain || chain != nil):
-			return nil, pgerr.Unsupported("column %q cannot be computed by TRANSFORM: it is not a feature", it.name).At(it.pos).
-				WithHint("Compute it in the query, or give the expression another name with AS.")
-		}
-		for _, e := range chain {
-			e.Column = it.name
-			tr.encoders = append(tr.encoders, e)
-		}
-		tr.items = append(tr.items, it)
 	}
 	if stars > 1 {
 		return nil, pgerr.New(pgerr.SyntaxError, "TRANSFORM can have only one *").At(st.Text.FindFunc("transform"))
@@ -105,6 +86,36 @@ func (st Statement) transform(s *bind.Session, q *plan.Query, besides func(name 
 	}
 	tr.items = append(tr.items, tr.others(besides)...)
 	return tr, nil
+}
+
+// add adds an item and its encoders.
+func (tr *transformed) add(s *bind.Session, it transformItem, chain []feature.Transform, besides func(name string) bool) error {
+	var err error
+	if it.reads, err = bind.Derive(s, it.val, tr.cols); err != nil {
+		return err
+	}
+	if it.text, err = bind.KeptText(s, it.val); err != nil {
+		return err
+	}
+	if it.name == "" {
+		it.name = tr.nameOf(it, chain)
+	}
+	switch {
+	case tr.has(it.name):
+		return pgerr.New(pgerr.DuplicateColumn, "column name %q occurs more than once in TRANSFORM", it.name).At(it.pos).
+			WithHint("Give the columns different names with AS.")
+	case it.name == "?column?":
+		return pgerr.New(pgerr.SyntaxError, "an expression of TRANSFORM needs a name").At(it.pos).WithHint("Add AS and a name.")
+	case besides(it.name) && (!it.plain || chain != nil):
+		return pgerr.Unsupported("column %q cannot be computed by TRANSFORM: it is not a feature", it.name).At(it.pos).
+			WithHint("Compute it in the query, or give the expression another name with AS.")
+	}
+	for _, e := range chain {
+		e.Column = it.name
+		tr.encoders = append(tr.encoders, e)
+	}
+	tr.items = append(tr.items, it)
+	return nil
 }
 
 // hold replaces the column of a sequential split by a condition that is true for the rows held out for
@@ -187,37 +198,81 @@ func (tr *transformed) nameOf(it transformItem, chain []feature.Transform) strin
 	return name
 }
 
-// transformItem splits an item into the expression and the encoders that are applied to it, the
-// innermost first.
-func (st Statement) transformItem(target *ast.ResTarget) (it transformItem, chain []feature.Transform, err error) {
-	val := target.Val
+// transformItems splits an item into the expressions that it stands for, mostly one, and the encoders that
+// are applied to each, the innermost first.
+func (st Statement) transformItems(target *ast.ResTarget) (items []transformItem, chain []feature.Transform, err error) {
+	val, name := target.Val, target.Name
 	for {
-		call, name := encoderCall(val)
+		call, fn := encoderCall(val)
 		if call == nil {
+			items = []transformItem{{name: name, val: val}}
 			break
 		}
-		pos := st.Text.FindFunc(name)
+		pos := st.Text.FindFunc(fn)
 		if call.Args == nil || len(call.Args.Items) == 0 {
-			return it, nil, pgerr.New(pgerr.UndefinedFunction, "ml.%s needs a column", name).At(pos)
+			return nil, nil, pgerr.New(pgerr.UndefinedFunction, "ml.%s needs a column", fn).At(pos)
 		}
 		if w := call.Over; w != nil && (w.Name != "" || w.PartitionClause != nil || w.OrderClause != nil) {
-			return it, nil, pgerr.Unsupported("ml.%s encodes all rows of the training: its window must be OVER ()", name).At(pos)
+			return nil, nil, pgerr.Unsupported("ml.%s encodes all rows of the training: its window must be OVER ()", fn).At(pos)
 		}
-		if len(chain) > 0 && name != "imputer" {
-			return it, nil, pgerr.Unsupported("ml.%s cannot be encoded again: only ml.imputer can", name).At(pos).
+		if feature.IsExpansion(fn) {
+			if items, err = expand(fn, call.Args.Items, name); err != nil {
+				return nil, nil, pgerr.From(err).At(pos)
+			}
+			break
+		}
+		if len(chain) > 0 && fn != "imputer" {
+			return nil, nil, pgerr.Unsupported("ml.%s cannot be encoded again: only ml.imputer can", fn).At(pos).
 				WithHint("Give each encoder an item of its own.")
 		}
-		e := feature.Transform{Func: name, Pos: pos}
-		for _, a := range call.Args.Items[1:] {
-			d, err := optionValue(a)
-			if err != nil {
-				return it, nil, pgerr.From(err).At(pos)
+		e := feature.Transform{Func: fn, Pos: pos}
+		val = call.Args.Items[0]
+		if fill := constantFill(fn, call.Args.Items[1:]); fill != nil {
+			if name == "" {
+				name = scope.OutputName(val)
 			}
-			e.Args = append(e.Args, d)
+			if val, err = instead("coalesce($1, $2)", val, fill); err != nil {
+				return nil, nil, err
+			}
+		} else if e.Args, e.Names, err = arguments(call.Args.Items[1:]); err != nil {
+			return nil, nil, pgerr.From(err).At(pos)
 		}
 		chain = append([]feature.Transform{e}, chain...)
-		val = call.Args.Items[0]
 	}
+	for i := range items {
+		it := &items[i]
+		if err := st.alone(it.val); err != nil {
+			return nil, nil, err
+		}
+		if c, ok := it.val.(*ast.ColumnRef); ok && len(c.Fields.Items) == 1 {
+			column := parse.ConstText(c.Fields.Items[0])
+			it.plain, it.pos = it.name == "" || it.name == column, st.Text.FindIdent(column)
+		}
+		if target.Name != "" {
+			it.pos = st.Text.FindIdent(target.Name)
+		}
+	}
+	return items, chain, nil
+}
+
+// arguments reads the constants after an encoder's column.
+func arguments(list []ast.Node) (args []types.Datum, names []string, err error) {
+	for _, a := range list {
+		name := ""
+		if n, ok := a.(*ast.NamedArgExpr); ok {
+			a, name = n.Arg, n.Name
+		}
+		d, err := optionValue(a)
+		if err != nil {
+			return nil, nil, err
+		}
+		args, names = append(args, d), append(names, name)
+	}
+	return args, names, nil
+}
+
+// alone returns an error for an encoder within an expression.
+func (st Statement) alone(val ast.Node) (err error) {
 	ast.Rewrite(val, func(c *ast.Cursor) bool {
 		if f, ok := c.Node().(*ast.FuncCall); ok && err == nil {
 			if call, name := encoderCall(f); call != nil {
@@ -227,15 +282,7 @@ func (st Statement) transformItem(target *ast.ResTarget) (it transformItem, chai
 		}
 		return true
 	}, nil)
-	it = transformItem{name: target.Name, val: val}
-	if c, ok := val.(*ast.ColumnRef); ok && len(c.Fields.Items) == 1 {
-		name := parse.ConstText(c.Fields.Items[0])
-		it.plain, it.pos = it.name == "" || it.name == name, st.Text.FindIdent(name)
-	}
-	if it.name != "" {
-		it.pos = st.Text.FindIdent(it.name)
-	}
-	return it, chain, err
+	return err
 }
 
 // encoderCall returns the call and the function's name if n calls an encoder: any function of schema ml,

@@ -28,8 +28,8 @@ type coded interface {
 }
 
 // EncodeLeaf makes the block of a leaf's rows, with labels and weights.
-// classWeights multiply the weights, by class; nil for none.
-func (f *Fitted) EncodeLeaf(s *Spec, v *record.View, classWeights []float64) *block.Block {
+// classWeights multiply the weights, by class; nil for none. The rows are trained on, or held out.
+func (f *Fitted) EncodeLeaf(s *Spec, v *record.View, held bool, classWeights []float64) *block.Block {
 	b := block.New(v.Rows, f.Dense, f.Codes, f.Narrow)
 	var cols []int
 	for i, c := range s.Cols {
@@ -38,7 +38,11 @@ func (f *Fitted) EncodeLeaf(s *Spec, v *record.View, classWeights []float64) *bl
 		}
 	}
 	w := &labels{f: f, col: s.LabelCol(), weight: s.WeightCol(), event: s.EventCol(), classWeights: classWeights, find: newFinder(f.Keys)}
-	f.fill(b, v, cols, nil, func(from, to int) { w.fill(b, v, from, to) })
+	var src source = v
+	if !held && f.HasFolds() {
+		src = &folded{v, v.Folds(targetFolds)}
+	}
+	f.fill(b, src, cols, nil, func(from, to int) { w.fill(b, v, from, to) })
 	return b
 }
 
@@ -218,6 +222,10 @@ func (w *writer) column(c *FitCol, src source, col, dense, code int, oneHot int3
 		return w.category(c, src, col, dense, code, oneHot)
 	case Array, PlainArray:
 		return w.array(c, src, col, dense)
+	case TargetEncode:
+		return w.target(c, src, col, dense)
+	case Spline:
+		return w.spline(c, src, col, dense)
 	}
 	center, inv := 0.0, 1.0
 	if len(c.Center) > 0 {

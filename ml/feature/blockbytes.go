@@ -20,8 +20,10 @@ func (s *Spec) BlockBytes(v *record.View) int64 {
 			continue
 		}
 		switch c.Encoder {
-		case OneHot, Bucketize, QuantileBucketize:
+		case OneHot, Hashed, Bucketize, QuantileBucketize:
 			row += 4
+		case Spline:
+			row += number * (c.Buckets + c.degree() - 1)
 		case Dates:
 			if row += number + 8; c.Type.OID != types.DateOID {
 				row += 4

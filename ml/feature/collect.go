@@ -25,11 +25,11 @@ func (s *Spec) needs(c *Col) (moments, cats, sketch bool) {
 	switch c.Encoder {
 	case Plain, Standard, Dates, MinMax, MaxAbs, Instant:
 		moments = true
-	case Robust, QuantileBucketize:
+	case Robust, QuantileBucketize, Spline:
 		moments, sketch = true, true
 	case Bucketize:
 		moments = true
-	case OneHot, Ordinal, Class:
+	case OneHot, Ordinal, Class, TargetEncode, Hashed:
 		cats = true
 	}
 	if c.Fill == FillMedian && moments {
@@ -100,6 +100,14 @@ func (s *Spec) collectPart(ctx context.Context, v *record.View, unfitted bool, d
 func (s *Spec) collect(ctx context.Context, v *record.View) (*Stats, error) {
 	st := &Stats{Rows: int64(v.Rows), Cols: make([]ColStats, len(s.Cols))}
 	cols := s.collectors(v.Rows)
+	if s.OutOfFold() {
+		folds := v.Folds(targetFolds)
+		for i := range cols {
+			if cols[i].col.Role == Feature && cols[i].col.Encoder == TargetEncode {
+				cols[i].target = &targetCounter{label: s.LabelCol(), classes: s.Classes, folds: folds}
+			}
+		}
+	}
 	var buf, wbuf [chunkRows]float64
 	weight, event := s.WeightCol(), s.EventCol()
 	for from := 0; from < v.Rows; from += chunkRows {
@@ -153,6 +161,7 @@ type collector struct {
 	col                          *Col
 	moments, cats, sketch, array bool
 	class                        bool // predicted as one
+	target                       *targetCounter
 	nulls, count                 int64
 	weighted                     bool
 	total                        mass // of the weight's column
@@ -313,6 +322,11 @@ func (k *collector) chunk(v *record.View, i, from int, vals, w []float64) error 
 	if k.moments {
 		k.numbers(readNumbers(v, k.col.Type, k.col.Encoder, i, from, vals), vals, w)
 	}
+	if k.target != nil {
+		if err := k.target.add(k.col, v, i, from, len(vals), w); err != nil {
+			return err
+		}
+	}
 	if k.cats {
 		return k.categories(v, i, from, len(vals), w)
 	}
@@ -329,6 +343,11 @@ func (k *collector) categories(v *record.View, i, from, n int, w []float64) erro
 		case b == nil && (weight > 0 || k.class):
 			k.nulls++
 		case b != nil && weight > 0:
+			if k.col.Encoder == Hashed { // which may have any number of values
+				var slot [4]byte
+				le.PutUint32(slot[:], uint32(spread(b)%uint64(k.col.Buckets)))
+				b = slot[:]
+			}
 			t := k.counter.of(b)
 			t.n++
 			t.w.add(weight, k.weighted)
@@ -448,6 +467,9 @@ func (k *collector) finish(st *ColStats) error {
 				return errManyClasses(c)
 			}
 		}
+	}
+	if k.target != nil {
+		st.Target = k.target.list()
 	}
 	for j := range k.elemSums {
 		n := NumberStats{N: k.count, S0: weights, S1: &k.elemSums[j][0], S2: &k.elemSums[j][1]}

@@ -24,6 +24,8 @@ func (f *Fitted) Keeps(now *Fitted) error {
 		switch {
 		case was.Type != c.Type:
 			return bad(c.Name, "was of type "+was.Type.String())
+		case c.Encoder == TargetEncode:
+			return bad(c.Name, "is encoded by the targets of other rows")
 		case was.Encoder != c.Encoder, c.Encoder == Bucketize && !slices.Equal(was.Bounds, c.Bounds):
 			return bad(c.Name, "was encoded in another way")
 		case was.Dim != c.Dim && c.Encoder != OneHot:

@@ -62,6 +62,11 @@ func errManyCategories(name string) error {
 		WithHint("Such a column is rather an identifier than a feature: leave it out, or group its values.")
 }
 
+func errManyTargets(name string) error {
+	return pgerr.New(pgerr.ProgramLimitExceeded, "ml.target_encode needs more than %d sums for feature column %q: one for each value, fold and class", maxTargetSums, name).OnColumn(name).
+		WithHint("Group its values, or encode it by ml.hash_bucketize.")
+}
+
 func errArrayLength(name string, a, b int) error {
 	return pgerr.New(pgerr.ArraySubscriptError, "arrays of feature column %q have different lengths: %d and %d", name, min(a, b), max(a, b)).OnColumn(name)
 }

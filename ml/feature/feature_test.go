@@ -158,6 +158,10 @@ func TestEncoders(t *testing.T) {
 		{"ordinal", Col{Column: record.Column{Type: types.Text}, Encoder: Ordinal}, text("b", "a", nil), text("a", "b", "z", nil), []string{"1", "2", "0", "0"}},
 		{"buckets", Col{Column: record.Column{Type: types.Float8}, Encoder: Bucketize, Boundaries: []float64{0, 10}}, num(1.0, nil), num(-1.0, 0.0, 9.9, 10.0, nil), []string{"#0", "#1", "#1", "#2", "#3"}},
 		{"quantile buckets", Col{Column: record.Column{Type: types.Float8}, Encoder: QuantileBucketize, Buckets: 2}, num(1.0, 2.0, 3.0, 4.0), num(2.4, 2.5), []string{"#0", "#1"}},
+		{"hash buckets", Col{Column: record.Column{Type: types.Text}, Encoder: Hashed, Buckets: 4}, text("b", "a", nil), text("a", "b", "new", nil, ""), []string{"#0", "#1", "#0", "#4", "#1"}},
+		{"hash buckets, no NULL in training", Col{Column: record.Column{Type: types.Text}, Encoder: Hashed, Buckets: 3}, text("b", "a"), text(nil), []string{"#-1"}},
+		{"splines with indicator", Col{Column: record.Column{Type: types.Float8}, Encoder: Spline, Buckets: 2, Boundaries: []float64{1}}, num(0.0, 10.0, nil), num(2.0, nil, -5.0), []string{"0.8 0.2 0", "0.5 0.5 1", "1 0 0"}},
+		{"splines of one value", Col{Column: record.Column{Type: types.Float8}, Encoder: Spline, Buckets: 3, Boundaries: []float64{1}}, num(5.0, 5.0), num(5.0), []string{"1 0"}},
 		// 1970-01-01 was a Thursday
 		{"timestamps", Col{Column: record.Column{Type: date}}, column(date, 0, 2*86400_000_000), column(date, 86400_000_000+13*3600_000_000, nil), []string{"0.5417 #0 #16 #32", "0 #-1 #-1 #-1"}},
 		{"dates", Col{Column: record.Column{Type: types.Date}}, column(types.Date, -1, 1), column(types.Date, -1), []string{"-1 #11 #14"}},

@@ -44,15 +44,16 @@ func (f *Fitted) ForTarget(target int) *Fitted {
 type FitCol struct {
 	record.Column
 	Encoder   Encoder
-	Center    []float64 // subtracted, by element; none means 0
-	Scale     []float64 // divided by, after the subtraction
-	Fill      float64   // replaces NULL, before the subtraction
-	Indicator bool      // one more number: 1 where NULL
-	Cats      []string  // keys of the categories, ascending by bytes
-	NullSlot  bool      // NULL has a slot, after the categories
-	Bounds    []float64 // of buckets
-	look      *lookup   // of Cats, nil where it is made for each use
-	Dim       int       // of arrays; of OneHot, the slots that categories without their own share
+	Center    []float64   // subtracted, by element; none means 0
+	Scale     []float64   // divided by, after the subtraction
+	Fill      float64     // replaces NULL, before the subtraction
+	Indicator bool        // one more number: 1 where NULL
+	Cats      []string    // keys of the categories, ascending by bytes
+	NullSlot  bool        // NULL has a slot, after the categories
+	Bounds    []float64   // of buckets; of Spline the knots; of TargetEncode the numbers of no category, then of each
+	folds     [][]float64 // of TargetEncode, instead of Bounds for training rows, by fold; not part of the canonical bytes
+	look      *lookup     // of Cats, nil where it is made for each use
+	Dim       int         // of arrays, TargetEncode and Spline; of OneHot, the slots that categories without their own share
 }
 
 // Fit makes the encoders from the statistics of all rows. Its errors are 22023 and 22004 with the
@@ -95,7 +96,7 @@ func Fit(s *Spec, st *Stats) (*Fitted, error) {
 			if err != nil {
 				return nil, err
 			}
-			if s.Silence && !c.NoIndicator && !c.Target {
+			if s.Silence && !c.NoIndicator && !c.Target && c.Encoder != TargetEncode {
 				fc.silence(cs)
 			}
 			if c.Target {
@@ -105,8 +106,27 @@ func Fit(s *Spec, st *Stats) (*Fitted, error) {
 			f.Cols = append(f.Cols, fc)
 		}
 	}
+	f.fitTargets(s, st)
 	f.count()
 	return f, nil
+}
+
+// fitTargets fits the encoders that depend on the target, once its classes are known.
+func (f *Fitted) fitTargets(s *Spec, st *Stats) {
+	cols := f.Cols
+	for i := range s.Cols {
+		c := &s.Cols[i]
+		if c.Role != Feature {
+			continue
+		}
+		if c.Encoder == TargetEncode {
+			f.fitTarget(c, &cols[0], &st.Cols[i], s.Standardize)
+			if s.Silence {
+				cols[0].silence(&st.Cols[i])
+			}
+		}
+		cols = cols[1:]
+	}
 }
 
 // classKeys returns the classes of a target.
@@ -174,6 +194,12 @@ func fitColumn(c *Col, st *ColStats, rows int64, keep bool, most int) (FitCol, e
 		var err error
 		f.Cats, err = classKeys(c, st)
 		return f, err
+	case TargetEncode:
+		f.Cats = topCats(st.Cats, maxDistinct, true)
+	case Hashed:
+		f.Encoder, f.Dim, f.NullSlot = OneHot, c.Buckets, hasNull
+	case Spline:
+		f.fitKnots(c, st)
 	case Bucketize:
 		f.Bounds, f.NullSlot, f.Indicator = c.Boundaries, hasNull, false
 	case QuantileBucketize:
@@ -207,7 +233,9 @@ func fitColumn(c *Col, st *ColStats, rows int64, keep bool, most int) (FitCol, e
 // and that of an array zeros for such elements: then the weights of what was never learnt from
 // count for nothing, whatever the column is at prediction.
 func (c *FitCol) silence(st *ColStats) {
-	if c.Dim > 0 {
+	inf := math.Inf(1)
+	switch {
+	case len(st.Elems) > 0:
 		for j, e := range st.Elems {
 			if e.varies() {
 				continue
@@ -215,14 +243,17 @@ func (c *FitCol) silence(st *ColStats) {
 			if len(c.Center) == 0 || c.Encoder == PlainArray {
 				c.Encoder, c.Center, c.Scale = Array, make([]float64, c.Dim), slices.Repeat([]float64{1}, c.Dim)
 			}
-			c.Center[j], c.Scale[j] = e.Min, math.Inf(1)
+			c.Center[j], c.Scale[j] = e.Min, inf
 		}
-	} else if !st.varies() {
+	case st.varies() || c.Encoder == OneHot && c.Dim > 0:
+	case c.Dim > 0:
+		c.Center, c.Scale = make([]float64, c.Dim), slices.Repeat([]float64{inf}, c.Dim)
+	default:
 		center := 0.0
 		if st.Number != nil {
 			center = st.Number.Min
 		}
-		c.Center, c.Scale = []float64{center}, []float64{math.Inf(1)}
+		c.Center, c.Scale = []float64{center}, []float64{inf}
 	}
 }
 
@@ -233,8 +264,10 @@ func (c *FitCol) Silent() bool { return c.Dim == 0 && len(c.Scale) == 1 && math.
 func (f *Fitted) Uneven(but string) bool {
 	return slices.ContainsFunc(f.Cols, func(c FitCol) bool {
 		switch c.Encoder {
-		case Plain, PlainArray, MinMax, MaxAbs, Robust, Ordinal:
+		case Plain, PlainArray, MinMax, MaxAbs, Robust, Ordinal, Spline:
 			return c.Name != but
+		case TargetEncode:
+			return len(c.Center) == 0
 		}
 		return false
 	})
@@ -299,7 +332,7 @@ func (c *FitCol) shape() (dense int, codes []int) {
 		if c.Type.OID != types.DateOID {
 			codes = append(codes, 24)
 		}
-	case Array, PlainArray:
+	case Array, PlainArray, TargetEncode, Spline:
 		dense = c.Dim
 	default:
 		dense = 1
@@ -347,6 +380,12 @@ func (f *Fitted) Slots() []Slot {
 			switch {
 			case c.Indicator && j == n-1:
 				s.Name += " is null"
+			case c.Encoder == Spline:
+				s.Name = fmt.Sprintf("%s spline %d", c.Name, j+1)
+			case c.Encoder == TargetEncode && c.Dim == 1:
+				s.Name += " (mean target)"
+			case c.Encoder == TargetEncode && j < len(f.Keys):
+				s.Name = fmt.Sprintf("%s (share of %s)", c.Name, KeyText(f.Label.Type, f.Keys[j]))
 			case c.Dim > 0:
 				s.Name = fmt.Sprintf("%s[%d]", c.Name, j+1)
 			case c.Encoder == Dates:
@@ -432,7 +471,7 @@ func DecodeFitted(d *canon.D) *Fitted {
 		c := FitCol{Column: record.Column{Name: d.Str(), Type: d.Type()}, Encoder: Encoder(d.U8()), Center: d.F64s(), Scale: d.F64s(),
 			Fill: d.F64(), Indicator: d.Bool(), Cats: d.Strs(), NullSlot: d.Bool(), Bounds: d.F64s(), Dim: int(d.U32()), look: &lookup{}}
 		if c.Encoder == Auto || c.Encoder >= numEncoders || len(c.Center) != len(c.Scale) || c.Dim < 0 || c.Dim > 1<<20 ||
-			c.Dim > 0 && len(c.Center) != 0 && len(c.Center) != c.Dim {
+			c.Dim > 0 && len(c.Center) != 0 && len(c.Center) != c.Dim || !c.shaped() {
 			d.Fail()
 		}
 		f.Cols = append(f.Cols, c)
@@ -444,6 +483,20 @@ func DecodeFitted(d *canon.D) *Fitted {
 		f.count()
 	}
 	return f
+}
+
+// shaped reports whether there are as many numbers as the encoder needs.
+func (c *FitCol) shaped() bool {
+	switch c.Encoder {
+	case Hashed: // it is a OneHot
+		return false
+	case TargetEncode:
+		return c.Dim > 0 && c.Dim <= MaxClasses && len(c.Bounds) == c.Dim*(len(c.Cats)+1)
+	case Spline:
+		d := c.Dim - len(c.Bounds) + 1
+		return len(c.Bounds) > 1 && len(c.Bounds) <= maxKnots && d >= 0 && d <= maxDegree && ascending(c.Bounds)
+	}
+	return true
 }
 
 // NewFitted makes encoders that no training fitted: those of a model that came from elsewhere.

@@ -42,6 +42,9 @@ const (
 	PlainArray                       // one number an element
 	Class                            // the class's number from 0, as one number: of a target beside the label
 	Instant                          // a time as it is: an integer, a date's days or a timestamp's microseconds
+	TargetEncode                     // the mean of the target over the rows of the category, of each class its share
+	Hashed                           // one-hot over Buckets slots that a hash gives; fitted it is a OneHot without categories of its own
+	Spline                           // B-splines over Buckets knots at quantiles
 	numEncoders
 )
 
@@ -67,8 +70,8 @@ type Col struct {
 	Fill          Fill
 	NoIndicator   bool      // no column that says where NULLs were
 	MaxCategories int       // 0: Spec.Categories
-	Boundaries    []float64 // Bucketize: ascending
-	Buckets       int       // QuantileBucketize
+	Boundaries    []float64 // Bucketize: ascending; TargetEncode: how strong to smooth, none for what the data suggest; Spline: the degree
+	Buckets       int       // QuantileBucketize; Hashed: slots; Spline: knots
 	// Target marks a Feature that is a further target beside the label. It is encoded
 	// with the features, as a number or by Class, and separated from them by
 	// Fitted.Without.
@@ -216,9 +219,9 @@ func (s *Spec) resolveFeature(c *Col) error {
 	}
 	var ok bool
 	switch c.Encoder {
-	case Plain, Standard, MinMax, MaxAbs, Robust, Bucketize, QuantileBucketize:
+	case Plain, Standard, MinMax, MaxAbs, Robust, Bucketize, QuantileBucketize, Spline:
 		ok = c.Type.IsNumber()
-	case OneHot, Ordinal, Class:
+	case OneHot, Ordinal, Class, TargetEncode, Hashed:
 		ok = c.Type.IsNumber() || isCategory(c.Type) || c.Type.OID == types.DateOID
 	case Dates:
 		ok = c.Type.IsStamp()
@@ -267,8 +270,11 @@ func ascending(v []float64) bool {
 // to choose where none was asked for.
 func (s *Spec) AutoNarrow() bool {
 	for _, c := range s.Cols {
-		if c.Role != Feature || c.Encoder == Class {
+		switch {
+		case c.Role != Feature || c.Encoder == Class:
 			continue
+		case c.Encoder == TargetEncode || c.Encoder == Spline: // computed of more than the value
+			return false
 		}
 		t := c.Type
 		if e, ok := t.Elem(); ok {

@@ -102,6 +102,11 @@ func (st *Stats) Bytes() (n int64) {
 		for j := range c.Cats {
 			n += int64(unsafe.Sizeof(c.Cats[j])) + int64(len(c.Cats[j].Key)) + of(c.Cats[j].W)
 		}
+		for j := range c.Target {
+			if n += int64(unsafe.Sizeof(c.Target[j])) + int64(len(c.Target[j].Key)) + of(c.Target[j].W); c.Target[j].Y != nil {
+				n += int64(unsafe.Sizeof(targetSums{}))
+			}
+		}
 		for _, it := range c.Sketch.items {
 			n += int64(unsafe.Sizeof(it)) + of(it.w)
 		}
@@ -127,6 +132,7 @@ type ColStats struct {
 	Elems  []NumberStats // of an array's elements
 	Cats   []CatCount    // ascending by Key
 	Sketch Sketch
+	Target []CatCount // of TargetEncode, ascending by Key, which says category, fold and class
 }
 
 // Vary reports whether the rows differ in any feature.
@@ -178,6 +184,7 @@ type CatCount struct {
 	Key string // canonical bytes of the value
 	N   int64  // rows that have it; of a label, those held out too
 	W   mass   // weight of the training rows that have it
+	Y   *targetSums
 }
 
 // Limits of what is counted.
@@ -244,7 +251,7 @@ func mergeCats(a, b []CatCount, limit int) (out []CatCount, over bool) {
 		case len(a) == 0 || b[0].Key < a[0].Key:
 			out, b = append(out, b[0]), b[1:]
 		default:
-			out = append(out, CatCount{a[0].Key, a[0].N + b[0].N, a[0].W.with(b[0].W)})
+			out = append(out, CatCount{a[0].Key, a[0].N + b[0].N, a[0].W.with(b[0].W), a[0].Y.with(b[0].Y)})
 			a, b = a[1:], b[1:]
 		}
 	}
@@ -296,6 +303,9 @@ func (s *Spec) MergeStats(a, b *Stats) (*Stats, error) {
 			return nil, errManyCategories(s.Cols[i].Name)
 		}
 		z.Sketch = x.Sketch.merge(y.Sketch)
+		if z.Target, over = mergeCats(x.Target, y.Target, maxTargetSums); over {
+			return nil, errManyTargets(s.Cols[i].Name)
+		}
 	}
 	return o, nil
 }
@@ -376,22 +386,65 @@ func (s *Stats) Encode(e *canon.E) {
 	for i := range s.Cols {
 		c := &s.Cols[i]
 		e.I64(c.Nulls)
-		e.Bool(c.Number != nil)
+		has := uint8(0)
 		if c.Number != nil {
+			has |= hasNumber
+		}
+		if len(c.Target) > 0 {
+			has |= hasTarget
+		}
+		if e.U8(has); c.Number != nil {
 			c.Number.encode(e)
 		}
 		e.U32(uint32(len(c.Elems)))
 		for j := range c.Elems {
 			c.Elems[j].encode(e)
 		}
-		e.U32(uint32(len(c.Cats)))
-		for _, k := range c.Cats {
-			e.Str(k.Key)
-			e.I64(k.N)
-			k.W.encode(e)
-		}
+		encodeCats(e, c.Cats)
 		c.Sketch.encode(e)
+		if len(c.Target) == 0 {
+			continue
+		}
+		encodeCats(e, c.Target)
+		for _, k := range c.Target {
+			if e.Bool(k.Y != nil); k.Y != nil {
+				e.B = k.Y[1].Append(k.Y[0].Append(e.B))
+			}
+		}
 	}
+}
+
+// What follows the number of NULLs of a column.
+const (
+	hasNumber = 1 << iota
+	hasTarget
+)
+
+func encodeCats(e *canon.E, cats []CatCount) {
+	e.U32(uint32(len(cats)))
+	for _, k := range cats {
+		e.Str(k.Key)
+		e.I64(k.N)
+		k.W.encode(e)
+	}
+}
+
+func decodeCats(d *canon.D) (cats []CatCount) {
+	for range d.Count(20) {
+		cats = append(cats, CatCount{Key: d.Str(), N: d.I64(), W: decodeMass(d)})
+	}
+	return cats
+}
+
+func decodeTargetSums(d *canon.D) *targetSums {
+	b := d.Take(2 * exact.Bytes)
+	if b == nil {
+		return nil
+	}
+	t := &targetSums{}
+	t[0].Decode(b[:exact.Bytes])
+	t[1].Decode(b[exact.Bytes:])
+	return t
 }
 
 func (n *NumberStats) encode(e *canon.E) {
@@ -427,17 +480,26 @@ func DecodeStats(d *canon.D) *Stats {
 	s := &Stats{Rows: d.I64(), Held: d.I64(), Counted: d.I64(), Weight: decodeMass(d)}
 	for range d.Count(17) {
 		c := ColStats{Nulls: d.I64()}
-		if d.Bool() {
+		has := d.U8()
+		if has > hasNumber|hasTarget {
+			d.Fail()
+		}
+		if has&hasNumber != 0 {
 			n := decodeNumber(d)
 			c.Number = &n
 		}
 		for range d.Count(27) {
 			c.Elems = append(c.Elems, decodeNumber(d))
 		}
-		for range d.Count(20) {
-			c.Cats = append(c.Cats, CatCount{d.Str(), d.I64(), decodeMass(d)})
+		c.Cats, c.Sketch = decodeCats(d), decodeSketch(d)
+		if has&hasTarget != 0 {
+			c.Target = decodeCats(d)
+			for i := range c.Target {
+				if d.Bool() {
+					c.Target[i].Y = decodeTargetSums(d)
+				}
+			}
 		}
-		c.Sketch = decodeSketch(d)
 		s.Cols = append(s.Cols, c)
 	}
 	return s
@@ -496,7 +558,7 @@ func (c *catCounter) counted(keys []string, train, held hits) {
 func (c *catCounter) list() []CatCount {
 	out := make([]CatCount, 0, len(c.keys))
 	for i, k := range c.keys {
-		out = append(out, CatCount{k, c.hits[i].n, c.hits[i].w})
+		out = append(out, CatCount{Key: k, N: c.hits[i].n, W: c.hits[i].w})
 	}
 	slices.SortFunc(out, func(a, b CatCount) int { return cmp.Compare(a.Key, b.Key) })
 	return out

@@ -85,6 +85,20 @@ func (v *View) Hold(d *holdout.Drawer) {
 	}
 }
 
+// Folds divides the rows into k folds, by their hashes; copies of a row go to the folds in turn.
+func (v *View) Folds(k int) []uint8 {
+	out, next := make([]uint8, v.Rows), make(map[block.RowHash]uint8, v.Rows)
+	for i := range out {
+		h := block.RowHash(v.rec(i))
+		fold, again := next[h]
+		if !again {
+			fold = uint8(be.Uint64(h[8:]) % uint64(k))
+		}
+		out[i], next[h] = fold, (fold+1)%uint8(k)
+	}
+	return out
+}
+
 // Only returns row i alone, as long as v lives.
 func (v *View) Only(i int) *View {
 	c := *v

@@ -78,7 +78,7 @@ func (b *base) encode(e *Encoding, part *record.View, d *unfitted, i int) (out *
 	if d != nil {
 		out = e.Fitted.Finish(b.Spec, [...]*feature.UnfittedBlock{d.Train, d.Held}[i], part, e.ClassWeights)
 	} else {
-		out = e.Fitted.EncodeLeaf(b.Spec, part, e.ClassWeights)
+		out = e.Fitted.EncodeLeaf(b.Spec, part, i == 1, e.ClassWeights)
 	}
 	if b.Windows != nil {
 		b.Windows.Mark(out, part)

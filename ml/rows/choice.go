@@ -39,7 +39,7 @@ func (t *Training) readAgain(l *record.Layout) bool {
 	if w := t.Windows; w != nil {
 		return w.Counts() && !t.Holds && w.Ranks(l)
 	}
-	return t.Folds <= mostFolds
+	return t.Folds <= mostFolds && !t.Spec.OutOfFold()
 }
 
 // reader makes what takes the rows: in place where it can, else records.

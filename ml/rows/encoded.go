@@ -17,17 +17,36 @@ type Encoding struct {
 func (t *Encoding) Encode(e *canon.E) {
 	t.Fitted.Encode(e)
 	e.F64s(t.ClassWeights)
-	e.Bool(t.Again)
+	flags := uint8(0)
+	if t.Again {
+		flags |= encodesAgain
+	}
+	if t.Fitted.HasFolds() {
+		flags |= encodesFolds
+	}
+	if e.U8(flags); flags&encodesFolds != 0 {
+		t.Fitted.EncodeFolds(e)
+	}
 }
 
 // DecodeEncoding reads what Encode wrote.
 func DecodeEncoding(d *canon.D) *Encoding {
-	t := &Encoding{Fitted: feature.DecodeFitted(d), ClassWeights: d.F64s(), Again: d.Bool()}
+	t := &Encoding{Fitted: feature.DecodeFitted(d), ClassWeights: d.F64s()}
+	flags := d.U8()
+	if t.Again = flags&encodesAgain != 0; flags&encodesFolds != 0 {
+		t.Fitted.DecodeFolds(d)
+	}
 	if t.ClassWeights != nil && len(t.ClassWeights) != len(t.Fitted.Keys) {
 		d.Fail()
 	}
 	return t
 }
+
+// What an Encoding ends with.
+const (
+	encodesAgain = 1 << iota
+	encodesFolds
+)
 
 // Encoded is how many rows there are to train on and held out, how many of the
 // former each leaf has, and their weight.

@@ -213,6 +213,11 @@ func (j *Job) Finalized(args []family.Arg) error {
 			return version.NotFinalized(fmt.Sprintf("option %q", o.Names[0])).At(a.Pos)
 		}
 	}
+	for i := range j.spec.Cols {
+		if c := &j.spec.Cols[i]; c.Encoder > feature.Instant { // the last that the version before has
+			return version.NotFinalized("encoder " + c.Encoder.String()).OnColumn(c.Name)
+		}
+	}
 	return nil
 }
 
@@ -415,6 +420,9 @@ func (j *Job) encoders(transforms []feature.Transform) error {
 		if err := transforms[i].Apply(s); err != nil {
 			return err
 		}
+		if j.windows != nil && s.OutOfFold() {
+			return pgerr.Unsupported("ml.target_encode does not go with windows and groups of rows").At(transforms[i].Pos)
+		}
 	}
 	for i := range s.Cols {
 		if c := &s.Cols[i]; c.Role == feature.Feature && c.MaxCategories == 0 {
@@ -576,7 +584,7 @@ func (j *Job) Gathers() bool { return j.Options.Text("reduction", "tree") == "ga
 // InPlace reports whether rows are trained on where the query produced them: nothing is
 // distributed, and all partials are of nodes.
 func (j *Job) InPlace() bool {
-	return j.windows == nil && j.Plan.Scope == family.ByNode && !j.Plan.Distributed
+	return j.windows == nil && j.Plan.Scope == family.ByNode && !j.Plan.Distributed && !j.spec.OutOfFold()
 }
 
 // Leaves returns the number of leaves for these numbers of rows by bucket, summed over

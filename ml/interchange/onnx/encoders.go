@@ -41,7 +41,7 @@ func (b *builder) encode(f *feature.Fitted) (*encoded, error) {
 
 func (b *builder) column(e *encoded, c *feature.FitCol) error {
 	switch c.Encoder {
-	case feature.OneHot, feature.Ordinal:
+	case feature.OneHot, feature.Ordinal, feature.TargetEncode:
 		return b.category(e, c)
 	case feature.Array, feature.PlainArray:
 		b.array(e, c)
@@ -101,7 +101,7 @@ func (b *builder) bucket(e *encoded, c *feature.FitCol) {
 
 // category writes the number of a category.
 func (b *builder) category(e *encoded, c *feature.FitCol) error {
-	if c.Dim > 0 {
+	if c.Dim > 0 && c.Encoder == feature.OneHot {
 		return pgerr.Unsupported("column %q has more categories than it tells apart: what the others share is not supported in onnx files", c.Name).
 			WithHint("Let all have their own, by ml.one_hot_encoder(column, top_k => n), or fewer in the query.")
 	}
@@ -150,6 +150,11 @@ func (b *builder) category(e *encoded, c *feature.FitCol) error {
 	}
 	if c.Encoder == feature.OneHot {
 		e.codes = append(e.codes, code{at, slots})
+		return nil
+	}
+	if c.Encoder == feature.TargetEncode { // those of no category come first
+		rows := c.Numbers()
+		e.dense = append(e.dense, b.table(tDouble, at, c.Dim, append(rows[c.Dim:], rows[:c.Dim]...)))
 		return nil
 	}
 	// Ordinal: the number from 1, 0 for others and NULL.

@@ -13,7 +13,7 @@ import (
 // column writes a column and its encoder's derived fields.
 func (d *document) column(c *feature.FitCol, narrow bool) error {
 	switch c.Encoder {
-	case feature.OneHot, feature.Ordinal:
+	case feature.OneHot, feature.Ordinal, feature.TargetEncode:
 		return d.category(c, narrow)
 	case feature.Array, feature.PlainArray:
 		d.array(c, narrow)
@@ -157,7 +157,7 @@ func (d *document) bucket(c *feature.FitCol) {
 
 // category writes the number of a category.
 func (d *document) category(c *feature.FitCol, narrow bool) error {
-	if c.Dim > 0 {
+	if c.Dim > 0 && c.Encoder == feature.OneHot {
 		return pgerr.Unsupported("column %q has more categories than it tells apart: what the others share is not supported in pmml files", c.Name).
 			WithHint("Let all have their own, by ml.one_hot_encoder(column, top_k => n), or fewer in the query.")
 	}
@@ -174,6 +174,19 @@ func (d *document) category(c *feature.FitCol, narrow bool) error {
 	texts := make([]string, len(c.Cats))
 	for k, key := range c.Cats {
 		texts[k] = feature.KeyText(c.Type, key)
+	}
+	if c.Encoder == feature.TargetEncode { // those of no category come first
+		rows := c.Numbers()
+		for j := range c.Dim {
+			out := make([]string, len(texts))
+			for k := range texts {
+				out[k] = number(rows[(k+1)*c.Dim+j])
+			}
+			d.add(fmt.Sprintf("target %d(%s)", j+1, c.Name), func(m *markup) {
+				table(m, c.Name, "double", texts, out, "mapMissingTo", number(rows[j]), "defaultValue", number(rows[j]))
+			}, narrow)
+		}
+		return nil
 	}
 	if c.Encoder == feature.Ordinal {
 		e := lookUp(c.Name, "double", texts, 1, "mapMissingTo", "0", "defaultValue", "0")
