@@ -21,7 +21,7 @@ const completionUsage = `Usage: tributary completion bash|zsh|fish
 // words are what may follow a command.
 var words = map[string]string{
 	"node": "list drain resume decommission replace", "config": "check", "cert": "ca node client",
-	"completion": "bash zsh fish", "bench": "tpch tpcds loads groupby features sql joins logistic ridge trees all",
+	"completion": "bash zsh fish", "bench": "tpch tpcds clickbench loads groupby features sql joins logistic ridge trees all",
 }
 
 // completion prints a script for a shell, made from the commands' own flags.

@@ -21,11 +21,30 @@ func (b *builder) keyFilters(n *plan.Join) []*op.KeyFilter {
 			if out[i] == nil {
 				out[i] = new(op.KeyFilter)
 			}
-			if b.keys == nil {
-				b.keys = map[*plan.Scan][]op.ScanKeys{}
-			}
-			b.keys[s] = append(b.keys[s], op.ScanKeys{Col: col, Rows: far, Filter: out[i]})
+			filterScan(b, s, op.ScanKeys{Col: col, Rows: far, Filter: out[i]})
 		})
 	}
 	return out
+}
+
+// bound returns the filter of a sort that returns its first rows only, for the scans below that have its first
+// key; nil if there are none.
+//
+//	Sort by time, first 10       has ten rows up to 08:15
+//	└─ scan events               skips runs of rows that begin later, reads the other columns of rows up to 08:15 only
+func bound(b *builder, n *plan.Sort) (f *op.KeyFilter) {
+	props.FirstScans(n, func(s *plan.Scan, col int) {
+		if f == nil {
+			f = new(op.KeyFilter)
+		}
+		filterScan(b, s, op.ScanKeys{Col: col, Rows: true, Filter: f})
+	})
+	return f
+}
+
+func filterScan(b *builder, s *plan.Scan, k op.ScanKeys) {
+	if b.keys == nil {
+		b.keys = map[*plan.Scan][]op.ScanKeys{}
+	}
+	b.keys[s] = append(b.keys[s], k)
 }

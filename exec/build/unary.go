@@ -189,16 +189,17 @@ func (b *builder) sort(ctx context.Context, n *plan.Sort, need colSet) (rel, err
 	if err != nil {
 		return rel{}, err
 	}
-	return b.sorted(b.statsOf(n), in, o, n.Limit, b.firsts[n])
+	return b.sorted(b.statsOf(n), in, o, n.Limit, b.firsts[n], bound(b, n))
 }
 
 // sorted sorts rows. Of those that are equal in the first so many keys, only the first must be returned (first > 0).
-func (b *builder) sorted(st *op.Stats, in rel, o ordering, limit int64, first int) (rel, error) {
+// bound, where not nil, is the filter of the scans below (see keyFilters).
+func (b *builder) sorted(st *op.Stats, in rel, o ordering, limit int64, first int, bound *op.KeyFilter) (rel, error) {
 	keys, err := o.all(b, in.cols)
 	if err != nil {
 		return rel{}, err
 	}
-	cfg := order.Config{Types: typesOf(in.cols), Keys: keys, Specs: o.specs, Limit: limit}
+	cfg := order.Config{Types: typesOf(in.cols), Keys: keys, Specs: o.specs, Limit: limit, Bound: bound}
 	if first > 0 {
 		in.ops = window.NewTop(b.rt, in.ops, 1, cfg, first)
 	}
@@ -271,7 +272,7 @@ func (b *builder) distinctOn(ctx context.Context, n *plan.DistinctOn, need colSe
 	}
 	in, err := b.node(ctx, n.Input, need.with(o.exprs...).with(n.Keys...))
 	if err == nil && !sorts && !(merges && sameOrder(recv.Merge, by)) {
-		in, err = b.sorted(b.statsOf(n), in, o, -1, first)
+		in, err = b.sorted(b.statsOf(n), in, o, -1, first, nil)
 	}
 	if err != nil {
 		return rel{}, err

@@ -27,6 +27,7 @@ type callNode struct {
 	key      arrow.ArrayData
 	cached   *vector.Vec
 	size     int64 // charged for it
+	pays     dictionaryPays
 }
 
 func newCall(f *fn.Func, args []node, at []types.Type, ret types.Type, env *function.Env) (node, error) {
@@ -111,9 +112,25 @@ func (n *callNode) apply(fr *frame, args []*vector.Vec, rows int, allOne bool) (
 	return v, nil
 }
 
+// dictionaryPays decides when to compute something for all entries of a dictionary: at once where it is small, else
+// after a quarter as many rows of it, which batches that share it have together.
+type dictionaryPays struct {
+	key  arrow.ArrayData
+	rows int
+}
+
+// after counts n more rows of a dictionary of so many entries; key, which may be nil, identifies it.
+func (p *dictionaryPays) after(key arrow.ArrayData, entries, n int) bool {
+	if key == nil || p.key != key {
+		p.key, p.rows = key, 0
+	}
+	p.rows += n
+	return entries <= max(4*p.rows, 1024)
+}
+
 // byDictionary computes a function of one dictionary column once for each
 // entry, and maps rows to the results. It returns nil where another argument is
-// a column too, or where the dictionary is much larger than the batch.
+// a column too, or where the dictionary is much larger than the rows of it so far.
 func (n *callNode) byDictionary(fr *frame, args []*vector.Vec) (*vector.Vec, error) {
 	var d *vector.Vec
 	at := 0
@@ -131,7 +148,7 @@ func (n *callNode) byDictionary(fr *frame, args []*vector.Vec) (*vector.Vec, err
 	}
 	res := n.cached
 	if d.Key == nil || n.key != d.Key || res == nil {
-		if d.Dict.N > 4*fr.n && d.Dict.N > 1024 {
+		if !n.pays.after(d.Key, d.Dict.N, fr.n) {
 			return nil, nil
 		}
 		in := append([]*vector.Vec(nil), args...)
@@ -152,11 +169,22 @@ func (n *callNode) byDictionary(fr *frame, args []*vector.Vec) (*vector.Vec, err
 			return nil, nil
 		}
 		res = v.Spread(sub.a)
+		if res.Kind == vector.Str && res.Valid == nil {
+			// Its array too is made once: by it who reads the next batch knows that the dictionary is the same.
+			w := *res
+			if w.Arr, err = res.ToArrow(n.ret); err != nil {
+				return nil, err
+			}
+			res = &w
+		}
 		size := fr.a.Meter().Holds() - before
 		fr.a.Meter().Keep(size - n.size)
 		n.key, n.cached, n.size = d.Key, res, size
 	}
 	out, err := vector.TakeEntries(fr.a, res, vector.Values[int32](d), d.Valid, n.ret)
+	if err == nil && out.Kind == vector.Dict && out.Dict.Arr != nil {
+		out.Key = out.Dict.Arr.Data()
+	}
 	return out, err
 }
 

@@ -14,6 +14,7 @@ type caseNode struct {
 	thens []node
 	els   node // nil: NULL
 	typ   types.Type
+	at    vector.Places
 }
 
 func (c *compiler) caseOf(e *expr.Case) (node, error) {
@@ -88,7 +89,7 @@ func (n *caseNode) eval(fr *frame) (*vector.Vec, error) {
 	if len(parts) == 0 {
 		return vector.NewNull(fr.n), nil
 	}
-	return vector.Scatter(fr.a, fr.n, n.typ, parts)
+	return n.at.Scatter(fr.a, fr.n, n.typ, parts)
 }
 
 func countUp(a *vector.Arena, n int) []int32 {
@@ -103,6 +104,7 @@ func countUp(a *vector.Arena, n int) []int32 {
 type coalesceNode struct {
 	args []node
 	typ  types.Type
+	at   vector.Places
 }
 
 func (n *coalesceNode) eval(fr *frame) (*vector.Vec, error) {
@@ -138,12 +140,12 @@ func (n *coalesceNode) eval(fr *frame) (*vector.Vec, error) {
 		return vector.NewNull(fr.n), nil
 	}
 	// a later part fills what an earlier one left NULL
-	return scatterOver(fr.a, fr.n, n.typ, parts)
+	return scatterOver(fr.a, fr.n, n.typ, parts, &n.at)
 }
 
 // scatterOver is vector.Scatter where rows may be in several parts: the first that is not NULL
 // counts.
-func scatterOver(a *vector.Arena, n int, t types.Type, parts []vector.Part) (*vector.Vec, error) {
+func scatterOver(a *vector.Arena, n int, t types.Type, parts []vector.Part, at *vector.Places) (*vector.Vec, error) {
 	if len(parts) == 1 && len(parts[0].Rows) == n {
 		return parts[0].V, nil
 	}
@@ -167,7 +169,7 @@ func scatterOver(a *vector.Arena, n int, t types.Type, parts []vector.Part) (*ve
 		}
 		p.Rows, p.V = rows[:k], v
 	}
-	return vector.Scatter(a, n, t, parts)
+	return at.Scatter(a, n, t, parts)
 }
 
 // minMaxNode is GREATEST and LEAST: NULL arguments do not count.

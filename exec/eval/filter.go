@@ -19,10 +19,10 @@ import (
 // Filter keeps the rows for which all of its conditions are true. It is for one
 // goroutine.
 //
-// Conditions apply in order, each to the rows that the ones before left.
-// Comparisons of a column with a constant read the column where it lies and
-// write the selection without branches, those of integers first (masked), as do those of
-// two columns of integers; everything else is evaluated as a boolean column.
+// Conditions apply in order, each to the rows that the ones before left, those first
+// that read a column where it lies and write the selection without branches: comparisons of
+// integers with a constant or each other (masked), then those of other columns with a constant,
+// and what is known for each entry of a dictionary. Everything else is evaluated as a boolean column.
 type Filter struct {
 	conds []condition
 	env   *function.Env
@@ -96,20 +96,22 @@ func (f *Filter) Select(ctx context.Context, b *batch.Batch) (pass *batch.Batch,
 	if sel == nil {
 		sel, n = f.masked(b)
 	}
-	for i := range f.conds {
+	for at := range 2 * len(f.conds) {
+		i, direct := at%len(f.conds), at < len(f.conds)
+		c := &f.conds[i]
 		if n == 0 {
 			break
 		}
-		if f.done[i] {
+		if f.done[i] || direct && c.fast == nil {
 			continue
 		}
-		c := &f.conds[i]
 		out := f.buffer(own, b.N)
-		k, ok := 0, false
-		if c.fast != nil {
-			k, ok = c.fast(f, b.Cols[c.col], sel, b.N, out)
-		}
-		if !ok {
+		k := 0
+		if direct {
+			if k, f.done[i] = c.fast(f, b.Cols[c.col], sel, b.N, out); !f.done[i] {
+				continue
+			}
+		} else {
 			fr := frame{ctx: ctx, env: f.env, a: &f.a, b: b, sel: sel, n: n}
 			v, err := c.root.eval(&fr)
 			if err != nil {

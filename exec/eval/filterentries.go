@@ -13,12 +13,13 @@ import (
 
 // entries is a condition of one dictionary column: it is computed once for each entry, and kept
 // for the next batch with the same dictionary. Columns that are not dictionaries, and dictionaries
-// much larger than the batch, are left to general evaluation.
+// much larger than the rows of them so far, are left to general evaluation.
 type entries struct {
 	compute func(dict *vector.Vec, fr *frame) ([]uint8, error)
 	dict    arrow.ArrayData
 	flags   []uint8 // of dict's entries
 	table   selection.Table
+	pays    dictionaryPays
 }
 
 // find sets flags for a column's dictionary; ok is false where the column is none or its dictionary
@@ -33,7 +34,7 @@ func (e *entries) find(f *Filter, col arrow.Array, n int) (d *array.Dictionary, 
 		return d, true
 	}
 	v := vector.FromArrow(&f.a, d)
-	if v.Kind != vector.Dict || v.Dict.N > 4*n && v.Dict.N > 1024 {
+	if v.Kind != vector.Dict || !e.pays.after(k, v.Dict.N, n) {
 		return nil, false
 	}
 	flags, err := e.compute(v, &frame{ctx: context.Background(), env: f.env, a: &f.a, n: v.Dict.N})

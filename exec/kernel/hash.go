@@ -71,6 +71,9 @@ type Hasher struct {
 type dictHashes struct {
 	of     *array.Data
 	hashes []uint64
+	// next is a dictionary that is too large for the rows of it so far, seen.
+	next *array.Data
+	seen int
 }
 
 // NewHasher makes the hasher of columns of the types ts.
@@ -242,7 +245,16 @@ func (h *Hasher) dictionary(i int, t types.Type, a *array.Dictionary, out []uint
 		if vals == nil {
 			return // no rows
 		}
-		if vals.Len() > 4*len(out) {
+		rows := len(out) // of the dictionary so far
+		if i >= 0 {
+			d := &h.dicts[i]
+			if d.next != vals {
+				d.next, d.seen = vals, 0
+			}
+			d.seen += rows
+			rows = d.seen
+		}
+		if vals.Len() > 4*rows {
 			// A large dictionary for few rows: hash what the rows use.
 			if t.OID == types.JSONBOID {
 				h.byKey(t, Flatten(a), out)

@@ -27,7 +27,9 @@ type interner struct {
 	bytes  int64
 
 	dict  *array.Data
-	known []uint32 // number by the dictionary's index; 0: not looked up
+	known []uint32    // number by the dictionary's index; 0: not looked up
+	next  *array.Data // a dictionary that is too large for the rows of it so far
+	seen  int         // how many these are
 
 	rows, pairs []int32
 	at          []uint32
@@ -65,17 +67,20 @@ func (in *interner) encode(h *Hasher, i int, arr arrow.Array, hashes []uint64, c
 	in.intern(arr, hashes, codes)
 }
 
-// use prepares known for a dictionary. It returns false for one so large beside the rows that
-// clearing known costs more than looking rows up, unless it is the same as the last.
+// use prepares known for a dictionary. It returns false for one so large beside the rows of it so far
+// that clearing known costs more than looking them up, unless it is the same as the last.
 func (in *interner) use(dict *array.Data, n int) bool {
 	if dict == nil {
 		return false
 	}
 	if in.dict != dict {
-		if dict.Len() > 16*n {
+		if in.next != dict {
+			in.next, in.seen = dict, 0
+		}
+		if in.seen += n; dict.Len() > 16*in.seen {
 			return false
 		}
-		in.dict, in.known = dict, make([]uint32, dict.Len())
+		in.dict, in.next, in.known = dict, nil, make([]uint32, dict.Len())
 	}
 	return true
 }

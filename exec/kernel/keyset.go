@@ -216,6 +216,29 @@ func fill32[T ~int32 | ~uint32](dst []byte, at, stride int, vals []T, flip uint3
 	}
 }
 
+// Whole returns the value at which a key begins, as AppendKey wrote it: an integer, a date or a time. It is false for
+// NULL and for other types.
+func (s *KeySpec) Whole(key []byte) (v int64, ok bool) {
+	switch s.Type.Form() {
+	case types.FormInt16, types.FormInt32, types.FormInt64:
+	default:
+		return 0, false
+	}
+	w := keyWidth(s.Type)
+	if len(key) <= w || key[0] != 1 {
+		return 0, false
+	}
+	var u uint64
+	for _, b := range key[1 : 1+w] {
+		if s.Desc {
+			b = ^b
+		}
+		u = u<<8 | uint64(b)
+	}
+	shift := 64 - 8*w
+	return int64((u^1<<(8*w-1))<<shift) >> shift, true
+}
+
 // Leading appends to out the first eight bytes of the keys of numbers, as a number; NULLs tie with
 // the least or the greatest. It returns false for other types.
 func (s *KeySpec) Leading(arr arrow.Array, out *[]uint64) bool {

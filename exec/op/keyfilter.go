@@ -1,6 +1,7 @@
 package op
 
 import (
+	"math"
 	"sync/atomic"
 
 	"github.com/apache/arrow/go/v15/arrow"
@@ -9,10 +10,13 @@ import (
 	"github.com/tributarydb/tributary/exec/kernel"
 )
 
-// KeyFilter is the runtime filter of a join that drops probe rows without a match, for the scans
-// below it: the values that its key has on the build side. A scan may skip rows of other values,
-// and whole runs of rows by their zones. It is empty until the table is built, which is before the
-// probe side's first row is asked for, and stays so where the join spills.
+// KeyFilter is a runtime filter for the scans below an operator, over the values of a key. A scan may
+// skip rows of other values, and whole runs of rows by their zones.
+//
+// That of a join drops probe rows without a match: it has the values that the key has on the build side.
+// It is empty until the table is built, which is before the probe side's first row is asked for, and
+// stays so where the join spills. That of a sort which returns its first rows only has the range of those
+// that may still be among them, which shrinks while the rows come (see Bound).
 type KeyFilter struct {
 	keys atomic.Pointer[KeySet]
 	Seen KeyRates
@@ -34,6 +38,29 @@ type ScanKeys struct {
 // once, before it asks for the probe side's first row; k must not change afterwards.
 func (f *KeyFilter) Publish(k *KeySet) { f.keys.Store(k) }
 
+// Bound lets the scans skip values after v in an order, and v itself too if it is not needed. Where nulls
+// come first they are needed.
+func (f *KeyFilter) Bound(v int64, desc, needed, nullsFirst bool) {
+	k := &KeySet{Lo: math.MinInt64, Hi: v, Nulls: nullsFirst}
+	if desc {
+		k.Lo, k.Hi = v, math.MaxInt64
+	}
+	switch {
+	case needed:
+	case desc && v < math.MaxInt64:
+		k.Lo++
+	case !desc && v > math.MinInt64:
+		k.Hi--
+	}
+	f.keys.Store(k)
+}
+
+// Nulls reports whether rows without a value are needed.
+func (f *KeyFilter) Nulls() bool {
+	k := f.keys.Load()
+	return k == nil || k.Nulls
+}
+
 // KeySet is a set of integer keys: exact, or by which runs of 2^Shift numbers have one, or only
 // their range.
 type KeySet struct {
@@ -42,6 +69,7 @@ type KeySet struct {
 	Bits   []uint64 // bits by (key - Lo) >> Shift; neither: any in the range
 	Shift  uint8
 	Few    []int64 // all of them, where there are few; else nil
+	Nulls  bool    // NULL is one of them
 }
 
 // Few lists the keys that the join has, where these are few; some may be listed
@@ -95,12 +123,14 @@ func (f *KeyFilter) Any(lo, hi int64) bool {
 // out, which may be sel[:0]. It returns false where it does not know.
 func (f *KeyFilter) Select(arr arrow.Array, sel, out []int32) ([]int32, bool) {
 	k := f.keys.Load()
-	if k == nil {
+	if k == nil || k.Nulls && arr.NullN() > 0 {
 		return out, false
 	}
 	switch a := arr.(type) {
 	case *array.Int64:
 		return selectKeys(k, a.Int64Values(), sel, out), true
+	case *array.Timestamp:
+		return selectKeys(k, a.TimestampValues(), sel, out), true
 	case *array.Int32:
 		return selectKeys(k, a.Int32Values(), sel, out), true
 	case *array.Int16:
@@ -114,7 +144,7 @@ func (f *KeyFilter) Select(arr arrow.Array, sel, out []int32) ([]int32, bool) {
 }
 
 // selectKeys writes every row number, and advances the end only where the row has a key, without a
-// branch. The value of a NULL does not matter: the join drops it.
+// branch. The value of a NULL does not matter: it is needed in neither case.
 func selectKeys[T kernel.Integer](k *KeySet, vals []T, sel, out []int32) []int32 {
 	if k.Lo > k.Hi {
 		return out

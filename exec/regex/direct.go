@@ -1,6 +1,7 @@
 package regex
 
 import (
+	"math/bits"
 	"regexp/syntax"
 	"slices"
 	"strings"
@@ -17,6 +18,7 @@ type direct struct {
 	anchored bool // it begins with ^
 	ends     bool // it ends with $: every match reaches the end
 	prefix   string
+	room     directRun // of the last match
 }
 
 // directNode is a part of an expression, with what comes after it.
@@ -45,6 +47,8 @@ const (
 type directSet struct {
 	ascii [2]uint64
 	rest  bool
+	// but, where not 0, is that the set has all characters, but for one of ASCII if that is less than utf8.RuneSelf.
+	but int
 }
 
 // directSteps is how many steps a match may take for each byte of the text, and for a text of any length.
@@ -138,6 +142,7 @@ func directOf(re *syntax.Regexp, next *directNode, size *int) *directNode {
 	}
 	var ok bool
 	if n.set, ok = directSetOf(of); ok {
+		n.set.but = n.set.missing()
 		return n
 	}
 	if re.Op != syntax.OpQuest {
@@ -159,9 +164,9 @@ func directOf(re *syntax.Regexp, next *directNode, size *int) *directNode {
 func directSetOf(re *syntax.Regexp) (s directSet, ok bool) {
 	switch re.Op {
 	case syntax.OpAnyChar:
-		return directSet{[2]uint64{^uint64(0), ^uint64(0)}, true}, true
+		return directSet{ascii: [2]uint64{^uint64(0), ^uint64(0)}, rest: true}, true
 	case syntax.OpAnyCharNotNL:
-		return directSet{[2]uint64{^uint64(1 << '\n'), ^uint64(0)}, true}, true
+		return directSet{ascii: [2]uint64{^uint64(1 << '\n'), ^uint64(0)}, rest: true}, true
 	case syntax.OpLiteral:
 		if len(re.Rune) != 1 || re.Rune[0] >= utf8.RuneSelf || re.Flags&syntax.FoldCase != 0 {
 			return s, false
@@ -186,6 +191,38 @@ func directSetOf(re *syntax.Regexp) (s directSet, ok bool) {
 	return s, false
 }
 
+// missing is but.
+func (s *directSet) missing() int {
+	n := bits.OnesCount64(s.ascii[0]) + bits.OnesCount64(s.ascii[1])
+	switch {
+	case !s.rest || n < utf8.RuneSelf-1:
+		return 0
+	case n == utf8.RuneSelf:
+		return utf8.RuneSelf
+	case s.ascii[0] == ^uint64(0):
+		return 64 + bits.TrailingZeros64(^s.ascii[1])
+	}
+	return bits.TrailingZeros64(^s.ascii[0])
+}
+
+// span is how many bytes s begins with that are of characters of the set.
+func (s *directSet) span(t string) int {
+	n := 0
+	switch {
+	case s.but == utf8.RuneSelf:
+		return len(t)
+	case s.but > 0:
+		if n = strings.IndexByte(t, byte(s.but)); n < 0 {
+			return len(t)
+		}
+		return n
+	}
+	for n < len(t) && s.has(t[n]) { // where one byte of a character is in the set all are
+		n++
+	}
+	return n
+}
+
 func (s *directSet) has(c byte) bool {
 	if c < utf8.RuneSelf {
 		return s.ascii[c>>6]>>(c&63)&1 != 0
@@ -207,8 +244,8 @@ func (d *direct) in(s string) (found, ok bool) {
 	return m != nil, ok
 }
 
-// find returns the first match of an expression that ends with $, and its groups, as regexp does; ok is false if it
-// gave up.
+// find returns the first match of an expression that ends with $, and its groups, as regexp does, until the next
+// call; ok is false if it gave up.
 func (d *direct) find(s string) (m []int, ok bool) { return d.search(s, false) }
 
 func (d *direct) search(s string, anywhere bool) (m []int, ok bool) {
@@ -236,7 +273,7 @@ func (d *direct) search(s string, anywhere bool) (m []int, ok bool) {
 	}
 }
 
-// whole matches all of s; ok is false if it gave up.
+// whole matches all of s; ok is false if it gave up. What it returns is valid until the next call.
 func (d *direct) whole(s string) (m []int, ok bool) {
 	run := d.run(s)
 	if run.match(d.first, 0) {
@@ -247,7 +284,11 @@ func (d *direct) whole(s string) (m []int, ok bool) {
 }
 
 func (d *direct) run(s string) *directRun {
-	r := &directRun{s: s, marks: make([]int, 2*(d.groups+1)), steps: directSteps * (len(s) + 64)}
+	r := &d.room
+	r.s, r.steps, r.any = s, directSteps*(len(s)+64), false
+	if r.marks == nil {
+		r.marks = make([]int, 2*(d.groups+1))
+	}
 	for i := range r.marks {
 		r.marks[i] = -1
 	}
@@ -311,9 +352,7 @@ func (r *directRun) greedily(n *directNode, i int) bool {
 		if least = end; k < n.min {
 			return false
 		}
-		for end < len(r.s) && n.set.has(r.s[end]) { // where one byte of a character is in the set all are
-			end++
-		}
+		end += n.set.span(r.s[end:])
 		r.steps -= (end - least) / 8
 	} else {
 		for k < n.max && end < len(r.s) && n.set.has(r.s[end]) {

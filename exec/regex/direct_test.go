@@ -70,6 +70,7 @@ func TestDirect(t *testing.T) {
 			s := randomSubject(r)
 			got, want := fmt.Sprint(x.Match(s)), fmt.Sprint(y.Match(s))
 			a, err1 := x.First(s)
+			a = slices.Clone(a)
 			b, err2 := y.First(s)
 			all, err3 := x.Matches(s, 0, 0)
 			each, err4 := y.Matches(s, 0, 0)

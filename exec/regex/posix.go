@@ -44,6 +44,7 @@ type Regex struct {
 	looksBack bool
 	wide      *Regex // for text beyond ASCII, where edges of words must know it
 	behind    *behind
+	one       [1][]int // room for a list of a match
 }
 
 func errRegex(format string, args ...any) error {
@@ -123,7 +124,7 @@ func (r *Regex) Match(s string) (bool, error) {
 	return r.matchIn(s), nil
 }
 
-// First returns the first match in s and its groups, as regexp does.
+// First returns the first match in s and its groups, as regexp does, until the next call.
 func (r *Regex) First(s string) ([]int, error) {
 	if r.wide != nil && !isASCII(s) {
 		return r.wide.First(s)

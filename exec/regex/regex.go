@@ -1,6 +1,7 @@
 package regex
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -51,7 +52,7 @@ func (r *Regex) Matches(s string, start, max int) ([][]int, error) {
 			break
 		}
 		r.C.Meter().Scratch(8*len(m) + matchBytes)
-		out = append(out, m)
+		out = append(out, slices.Clone(m))
 		if m[1] > m[0] {
 			at = m[1]
 			continue
@@ -67,15 +68,24 @@ func (r *Regex) Matches(s string, start, max int) ([][]int, error) {
 
 // Replace replaces match n (0: all) found from byte offset start on.
 func (r *Regex) Replace(s, by string, start, n int) (string, error) {
-	ms, err := r.Matches(s, start, n)
-	if err != nil {
-		return "", err
-	}
-	if n > 0 {
-		if len(ms) < n {
-			return s, nil
+	var ms [][]int
+	if n == 1 && start == 0 { // as nearly always: there is no list to make
+		m, err := r.First(s)
+		if err != nil || m == nil {
+			return s, err
 		}
-		ms = ms[n-1:]
+		ms = append(r.one[:0], m)
+	} else {
+		var err error
+		if ms, err = r.Matches(s, start, n); err != nil {
+			return "", err
+		}
+		if n > 0 {
+			if len(ms) < n {
+				return s, nil
+			}
+			ms = ms[n-1:]
+		}
 	}
 	b := r.C.Text(len(s))
 	at := 0

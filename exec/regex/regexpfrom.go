@@ -32,7 +32,7 @@ func newBehind(re string, longest bool) (*behind, error) {
 	return &behind{first, at}, nil
 }
 
-// from finds the first match that starts at or after an offset.
+// from finds the first match that starts at or after an offset. It is valid until the next call.
 func (r *Regex) from(s string, at int) []int {
 	base := at
 	var m []int

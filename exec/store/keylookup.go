@@ -15,6 +15,9 @@ import (
 // is read either way.
 const pickShare = 256
 
+// pickBucket is how many rows of others an index may have beside those of a key.
+const pickBucket = 32
+
 // pick looks up the rows that have the few values which the filter or a join above requires,
 // instead of reading all rows: so the checks of unique constraints and foreign keys cost in
 // proportion to the rows that a statement writes, not to the table. The column need not be a key of
@@ -47,6 +50,10 @@ func (r *reader) pick() {
 	}
 }
 
+// denseShare is which share of a segment's rows, one of so many, may have the keys that are looked up: of more there
+// are some in each batch, which is read either way. Half of the rows may have one of a thousand values.
+const denseShare = 128
+
 // lookUp picks the rows of which a column has one of the keys; false where that does
 // not pay, or there is no index yet.
 func (r *reader) lookUp(col int, keys []int64) bool {
@@ -62,6 +69,13 @@ func (r *reader) lookUp(col int, keys []int64) bool {
 	x := known.look()
 	if x == nil {
 		r.missed = append(r.missed, known)
+		return false
+	}
+	most := 0
+	for _, v := range keys {
+		most += x.Most(kernel.HashInt(v))
+	}
+	if int64(most)*denseShare > r.seg.foot.Rows+int64(len(keys))*denseShare*pickBucket {
 		return false
 	}
 	for _, v := range keys {

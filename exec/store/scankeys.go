@@ -11,7 +11,7 @@ import (
 	"github.com/tributarydb/tributary/sql/catalog"
 )
 
-// keyReader skips rows of a split that have no match in the joins above.
+// keyReader skips rows of a split that have no match in the joins above, or that the sort above does not need.
 //
 // A key is checked before the scan's own filter if it drops more rows than the filter does, as
 // measured on the first rows that the filter passes; else after it, if there is work between the
@@ -85,7 +85,7 @@ func (r *keyReader) mayMatch(zones []catalog.Zone, rows int64) bool {
 			}
 			lo, ok := z.Min.(int64)
 			hi, too := z.Max.(int64)
-			if ok && too && !k.Filter.Any(lo, hi) {
+			if ok && too && !k.Filter.Any(lo, hi) && (z.Nulls == 0 || !k.Filter.Nulls()) {
 				return false
 			}
 			break

@@ -76,7 +76,6 @@ var knotted = map[string]exception{
 	"exec/op/order":        {3, "runs are sorted and merged by each other's cursors"},
 	"exec/op/window":       {13, "frames ask the partition that holds them"},
 	"exec/regex":           {5, "the matchers are chosen where the program is compiled"},
-	"exec/vector":          {5, "vectors contain vectors: recursion"},
 	"planner/bind":         {8, "statements contain queries: recursion"},
 	"planner/bind/query":   {10, "queries contain queries: recursion"},
 	"planner/bind/scope":   {15, "names, relations and windows ask each other; they are to be types"},

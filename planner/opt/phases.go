@@ -1,6 +1,7 @@
 package opt
 
 import (
+	"github.com/tributarydb/tributary/planner/late"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/planner/rule"
 	"github.com/tributarydb/tributary/planner/unnest"
@@ -40,12 +41,15 @@ var phases = []phase{
 	{"mergeprojects", ruleMergeProjects},
 	{"prune", rulePrune},
 	{"mergeprojects", ruleMergeProjects},
+	{"zonevalues", late.ZoneValues},
+	{"groupkeys", late.GroupKeys},
 	{"joinorder", ruleJoinOrder},
 	{"reduce", ruleReduce},
 	{"firstpartner", ruleFirstMatch},
 	{"pushdown", rulePushdown},
 	{"mergeprojects", ruleMergeProjects},
 	{"limits", ruleLimits},
+	{"lateitems", late.Items},
 	{"latecolumns", ruleLateColumns},
 	{"runcondition", ruleRunCondition},
 	{"wholewindows", ruleWholeWindows},

@@ -25,6 +25,32 @@ func SparedScans(n *plan.Join, i int, f func(s *plan.Scan, col int, far bool)) {
 	}
 }
 
+// FirstScans calls f with the scans that may skip rows which a sort with a limit does not need, as their first key is
+// beyond those of rows that it has, and with their column of that key.
+func FirstScans(n *plan.Sort, f func(s *plan.Scan, col int)) {
+	if n.Limit <= 0 || len(n.Keys) == 0 {
+		return
+	}
+	c, ok := n.Keys[0].Expr.(*expr.Col)
+	if !ok || !c.Typ.IsIntegral() && !c.Typ.IsStamp() {
+		return
+	}
+	for in := n.Input; n.Keys[0].NullsFirst; in = in.Children()[0] {
+		// A row that is skipped below an outer join may become one of NULLs, which would come first.
+		switch in.(type) {
+		case *plan.Filter, *plan.Project:
+			continue
+		case *plan.Scan:
+		default:
+			return
+		}
+		break
+	}
+	for _, x := range sparedScans(n.Input, c.ID, true) {
+		f(x.s, x.col)
+	}
+}
+
 // integerColumn returns the column of a key whose values a scan can compare: the key itself, or
 // cast to a wider integer.
 func integerColumn(e expr.Expr) *expr.Col {

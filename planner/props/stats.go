@@ -30,6 +30,8 @@ type TableStats struct {
 	// nothing. known caches the answers.
 	proven func(num int16) bool
 	known  map[int16]bool
+	// Counted: there are exactly Rows rows when the plan runs.
+	Counted bool
 }
 
 // Key reports whether no row of the snapshot has a column's value twice, nor NULL: by constraint,
@@ -72,10 +74,14 @@ func (t *TableStats) NotNull(num int16) bool {
 }
 
 // ColStats describes a column. Bounds marks that Min and Max hold for every
-// row of the snapshot, not just for most.
+// row of the snapshot, not just for most; Exact that rows of it have them, or that
+// there is no value; Counted that exactly Nulls rows of it are NULL.
 type ColStats struct {
 	Min, Max types.Datum
 	Bounds   bool
+	Exact    bool
+	Counted  bool
+	Nulls    int64
 	NDV      float64 // distinct values; 0 for not known
 	NullFrac float64
 	NotNull  bool // by constraint
@@ -101,10 +107,10 @@ func (e estimates) Table(oid types.OID) *TableStats {
 		return nil
 	}
 	c := *t
-	c.Cols, c.proven = map[int16]ColStats{}, nil
+	c.Cols, c.proven, c.Counted = map[int16]ColStats{}, nil, false
 	c.load = func(num int16) (ColStats, bool) {
 		cs, ok := t.Col(num)
-		cs.Bounds = false
+		cs.Bounds, cs.Exact, cs.Counted = false, false, false
 		return cs, ok
 	}
 	if c.notNull == nil {
@@ -141,7 +147,7 @@ func tableStats(rel *catalog.Relation, m *catalog.Manifest, kept *catalog.Statis
 	live := rel.Live()
 	var segs []*catalog.Segment
 	if m != nil {
-		t.Rows = float64(m.Rows())
+		t.Rows, t.Counted = float64(m.Rows()), true
 		for _, p := range m.Partitions {
 			segs = append(segs, p...)
 		}
@@ -228,30 +234,31 @@ type zoneRow struct {
 
 // columnStats merges the zones of one column.
 func columnStats(c catalog.Column, segs []*catalog.Segment) ColStats {
-	cs := ColStats{Bounds: true}
+	cs := ColStats{Bounds: true, Counted: true}
 	var zones []zoneRow
-	var nulls, rows float64
+	var rows float64
 	for _, s := range segs {
 		if s.Rows == 0 {
 			continue
 		}
 		rows += float64(s.Rows)
+		cs.Counted = cs.Counted && s.DeletedRows == 0
 		i := slices.IndexFunc(s.Zones, func(z catalog.Zone) bool { return z.Column == c.Num })
 		if i < 0 && len(s.Zones) == 0 {
-			cs.Bounds = false
+			cs.Bounds, cs.Counted = false, false
 			continue
 		}
 		if i < 0 {
 			// Older than the column: all rows have the missing value.
 			if c.Missing == nil {
-				nulls += float64(s.Rows)
+				cs.Nulls += s.Rows
 				continue
 			}
 			zones = append(zones, zoneRow{catalog.Zone{Min: c.Missing, Max: c.Missing, Distinct: 1}, float64(s.Rows)})
 			continue
 		}
 		z := s.Zones[i]
-		nulls += float64(z.Nulls)
+		cs.Nulls += z.Nulls
 		if z.Min == nil || z.Max == nil {
 			if z.Nulls < s.Rows {
 				cs.Bounds = false
@@ -263,7 +270,7 @@ func columnStats(c catalog.Column, segs []*catalog.Segment) ColStats {
 		zones = append(zones, zoneRow{z, float64(s.Rows - z.Nulls)})
 	}
 	if rows > 0 {
-		cs.NullFrac = nulls / rows
+		cs.NullFrac = float64(cs.Nulls) / rows
 	}
 	for _, z := range zones {
 		if z.Min == nil || z.Max == nil {
@@ -276,6 +283,8 @@ func columnStats(c catalog.Column, segs []*catalog.Segment) ColStats {
 			cs.Max = z.Max
 		}
 	}
+	// A zone's bounds are values of rows where they are not cut, as those of long texts are.
+	cs.Exact = cs.Counted && cs.Bounds && (c.Type.IsIntegral() || c.Type.IsStamp())
 	cs.NDV = distinct(c.Type, zones, cs)
 	return cs
 }

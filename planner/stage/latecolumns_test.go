@@ -15,7 +15,7 @@ func TestLateColumns(t *testing.T) {
 	w.Resize("u", 1e6)
 	for sql, late := range map[string]string{
 		"SELECT s.k, s.w, sum(u.x) FROM u JOIN s ON u.a = s.k GROUP BY s.k, s.w ORDER BY 3 DESC, 1 LIMIT 2":                                               "s",
-		"SELECT s.w || '!', sum(u.x) AS n FROM u JOIN s ON u.a = s.k GROUP BY s.k, s.w ORDER BY n, s.k LIMIT 2":                                           "",
+		"SELECT s.w || '!', sum(u.x) AS n FROM u JOIN s ON u.a = s.k GROUP BY s.k, s.w ORDER BY n, s.k LIMIT 2":                                           "s", // as what is made of it
 		"SELECT s.w, u.a, sum(u.x) FROM u JOIN s ON u.a = s.k GROUP BY u.a, s.w ORDER BY 3, 2 LIMIT 2 OFFSET 1":                                           "s", // u.a equals the key s.k
 		"SELECT s.w, r.w, s.k, max(u.y) FROM u JOIN s ON u.a = s.k JOIN s r ON s.v = r.k GROUP BY s.k, s.w, r.w ORDER BY 4, 3 LIMIT 3":                    "s s",
 		"SELECT s.w, s.k, count(*) FROM u LEFT JOIN s ON u.a = s.k GROUP BY s.k, s.w ORDER BY 3, 2 LIMIT 2":                                               "", // not applied: the outer join's row of NULLs is not in s

@@ -1,4 +1,4 @@
-// Command bench measures a database through its Postgres connection: TPC-H, TPC-DS, the
+// Command bench measures a database through its Postgres connection: TPC-H, TPC-DS, ClickBench, the
 // group-by and join questions of db-benchmark, and the training of models. It does not
 // depend on the engine, so that the same run measures any server that speaks the
 // protocol; the scripts in peer measure other systems on the same rows.
@@ -42,9 +42,10 @@ type Options struct {
 	C        float64 // inverse of the L2 penalty
 
 	TPCDS   string // directory of TPC-DS's tables and queries
+	Hits    string // file of ClickBench's table
 	Flights string // file of flights for trees
 	Loads   string // directory of the files to load
-	Dir     string // directory of the queries of sql
+	Dir     string // directory of the queries of sql, or of clickbench
 
 	Node NodeOptions
 }
@@ -74,6 +75,7 @@ var suites = []struct {
 }{
 	{"tpch", "the 22 queries of TPC-H on dbgen's rows", 22, (*run).tpch},
 	{"tpcds", "the 99 queries of TPC-DS, on the tables of a directory (--tpcds)", 99, (*run).tpcds},
+	{"clickbench", "the 43 queries of ClickBench, on the table of a file (--hits)", 42, (*run).clickbench},
 	{"loads", "statements that write many rows, from the files of a directory (--loads)", 8, (*run).loads},
 	{"groupby", "the 10 group-by questions of db-benchmark", 10, (*run).groupby},
 	{"features", "36 queries that make features of events", 36, (*run).features},
@@ -132,7 +134,7 @@ func usage() string {
 	var b strings.Builder
 	b.WriteString("Usage: tributary bench [flags] {" + strings.Join(allNames(), "|") + "|all} [flags]\n")
 	for _, s := range suites {
-		fmt.Fprintf(&b, "  %-9s %s\n", s.name, s.short)
+		fmt.Fprintf(&b, "  %-10s %s\n", s.name, s.short)
 	}
 	return b.String()
 }
@@ -153,12 +155,13 @@ func parseArgs(args []string, out io.Writer) (o Options, names []string, err err
 	fs.StringVar(&o.Answers, "answers", "", "directory to write the answers to as csv files")
 	fs.StringVar(&o.Check, "check", "", "directory of a peer's answers to compare with")
 	fs.StringVar(&o.Peer, "peer", "", "a peer's results (its script's --json), whose times are printed beside")
-	fs.StringVar(&o.Dir, "dir", "", "sql: directory of queries, one a file, run in the order of their names, after create.sql if there is one")
+	fs.StringVar(&o.Dir, "dir", "", "sql: directory of queries, the lines of queries.sql or one a file, run in the order of their names, after create.sql if there is one; clickbench: where queries.sql is (default: beside --hits)")
 	fs.Int64Var(&o.Rows, "rows", 10_000_000, "groupby, features, joins: rows of the table")
 	fs.Int64Var(&o.Samples, "samples", 1_000_000, "trainings: rows; ridge has five times as many")
 	fs.IntVar(&o.Features, "features", 28, "trainings: features; ridge has five sevenths")
 	fs.Float64Var(&o.C, "c", 1, "logistic: inverse of the L2 penalty, as scikit-learn's C")
 	fs.StringVar(&o.TPCDS, "tpcds", "", "tpcds: directory with the tables as Parquet or csv files, which the server reads, and the texts as queries/01.sql to 99.sql")
+	fs.StringVar(&o.Hits, "hits", "", "clickbench: Parquet file of its table hits, which the server reads")
 	fs.StringVar(&o.Loads, "loads", "", "loads: directory of the files to load, which `duckdb_peer.py load-data` makes and the server reads")
 	fs.StringVar(&o.Flights, "flights", "", "trees: Parquet file of flights (date, delay, distance, origin, destination), to learn which are late")
 	fs.StringVar(&o.Node.Program, "program", "", "program of the node of its own (default: that of `tributary bench`, or built from the sources)")
@@ -176,18 +179,22 @@ func parseArgs(args []string, out io.Writer) (o Options, names []string, err err
 	if o.Runs < 1 || o.Rows < 1 || o.Samples < 1 || o.Features < 1 {
 		return o, nil, errors.New("--runs, --rows, --samples and --features are at least 1")
 	}
-	if o.Queries, err = numbers("queries", *queries, most); err == nil {
-		o.ServerPID, err = numbers("server-pid", *pids, math.MaxInt32)
+	least := 1
+	if slices.Contains(names, "clickbench") || slices.Contains(names, "sql") {
+		least = 0
+	}
+	if o.Queries, err = numbers("queries", *queries, least, most); err == nil {
+		o.ServerPID, err = numbers("server-pid", *pids, 1, math.MaxInt32)
 	}
 	return o, names, err
 }
 
-// numbers parses a flag of integers from 1 to most, separated by commas.
-func numbers(name, text string, most int) (out []int, err error) {
+// numbers parses a flag of integers from least to most, separated by commas.
+func numbers(name, text string, least, most int) (out []int, err error) {
 	for _, q := range strings.FieldsFunc(text, func(r rune) bool { return r == ',' }) {
 		n, err := strconv.Atoi(strings.TrimSpace(q))
-		if err != nil || n < 1 || n > most {
-			return nil, fmt.Errorf("--%s %q: numbers from 1 to %d, separated by commas", name, text, most)
+		if err != nil || n < least || n > most {
+			return nil, fmt.Errorf("--%s %q: numbers from %d to %d, separated by commas", name, text, least, most)
 		}
 		out = append(out, n)
 	}
@@ -197,23 +204,17 @@ func numbers(name, text string, most int) (out []int, err error) {
 // suiteNames returns the requested suites, in order, and the highest query number among
 // them.
 func suiteNames(given []string, o Options) (names []string, most int, err error) {
+	needs := map[string]struct{ given, what string }{
+		"tpcds":      {o.TPCDS, "--tpcds with the directory of its tables and queries"},
+		"clickbench": {o.Hits, "--hits with the file of its table"},
+		"loads":      {o.Loads, "--loads with the directory of its files"},
+		"sql":        {o.Dir, "--dir with the directory of its queries"},
+	}
 	for _, s := range suites {
 		asked := slices.Contains(given, s.name)
-		if s.name == "tpcds" && o.TPCDS == "" {
+		if n, ok := needs[s.name]; ok && n.given == "" {
 			if asked {
-				return nil, 0, errors.New("tpcds needs --tpcds with the directory of its tables and queries")
-			}
-			continue
-		}
-		if s.name == "sql" && o.Dir == "" {
-			if asked {
-				return nil, 0, errors.New("sql needs --dir with the directory of its queries")
-			}
-			continue
-		}
-		if s.name == "loads" && o.Loads == "" {
-			if asked {
-				return nil, 0, errors.New("loads needs --loads with the directory of its files")
+				return nil, 0, errors.New(s.name + " needs " + n.what)
 			}
 			continue
 		}

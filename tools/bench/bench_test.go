@@ -117,13 +117,13 @@ func TestArguments(t *testing.T) {
 	if o, _, err := parseArgs([]string{"tpch", "--server-pid", "17,18, 19"}, io.Discard); err != nil || !slices.Equal(o.ServerPID, []int{17, 18, 19}) {
 		t.Errorf("%v, %v", o.ServerPID, err)
 	}
-	if _, names, err := parseArgs([]string{"all"}, io.Discard); err != nil || len(names) != len(suites)-3 {
+	if _, names, err := parseArgs([]string{"all"}, io.Discard); err != nil || len(names) != len(suites)-4 {
 		t.Errorf("all: %v, %v", names, err)
 	}
-	if _, names, err := parseArgs([]string{"all", "--tpcds", "x", "--loads", "y", "--dir", "z", "--queries", "99"}, io.Discard); err != nil || len(names) != len(suites) {
+	if _, names, err := parseArgs([]string{"all", "--tpcds", "x", "--loads", "y", "--dir", "z", "--hits", "h", "--queries", "0,99"}, io.Discard); err != nil || len(names) != len(suites) {
 		t.Errorf("all with directories: %v, %v", names, err)
 	}
-	for _, bad := range [][]string{{}, {"tpcds"}, {"loads"}, {"sql"}, {"tpch", "--runs", "0"}, {"tpch", "--queries", "23"}, {"tpch", "--queries", "x"}, {"tpch", "--server-pid", "n1"}} {
+	for _, bad := range [][]string{{}, {"tpcds"}, {"loads"}, {"sql"}, {"clickbench"}, {"clickbench", "--hits", "h", "--queries", "43"}, {"tpch", "--queries", "0"}, {"tpch", "--runs", "0"}, {"tpch", "--queries", "23"}, {"tpch", "--queries", "x"}, {"tpch", "--server-pid", "n1"}} {
 		if _, _, err := parseArgs(bad, io.Discard); err == nil {
 			t.Errorf("%q was taken", bad)
 		}

@@ -12,6 +12,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/tributarydb/tributary/internal/process"
 )
 
@@ -127,6 +129,59 @@ func TestBenchTPCDS(t *testing.T) {
 	err := bench(t.Context(), []string{"tpcds", "--tpcds", dir, "--program", program(t), "--data", data, "--queries", "1"}, &out)
 	if err == nil || !strings.Contains(err.Error(), "give --reload") {
 		t.Errorf("other tables than the directory's: %v", err)
+	}
+}
+
+// TestBenchClickBench loads a table whose days, seconds and texts are as ClickBench publishes them, and runs the lines
+// of queries.sql beside a peer's times.
+func TestBenchClickBench(t *testing.T) {
+	dir, answers, data := t.TempDir(), t.TempDir(), t.TempDir()
+	hits, peer := filepath.Join(dir, "hits.parquet"), filepath.Join(dir, "peer.json")
+	n, err := startNode(t.Context(), NodeOptions{Program: program(t), Data: data})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := n.stop(); err != nil {
+			t.Error(err)
+		}
+	}()
+	conn, err := pgx.Connect(t.Context(), n.dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(t.Context())
+	copyOut := `COPY (SELECT i::bigint AS "UserID", (15887 + i % 3)::int AS "EventDate", (1372712730 + i)::bigint AS "EventTime",
+		('http://a.ru/' || i)::bytea AS "URL" FROM generate_series(1, 9) i) TO '` + hits + `' (FORMAT parquet)`
+	if _, err := conn.Exec(t.Context(), copyOut); err != nil {
+		t.Fatal(err)
+	}
+	args := []string{"clickbench", "--hits", hits, "--dsn", n.dsn, "--runs", "1", "--check", answers, "--peer", peer}
+	var out strings.Builder
+	if err := bench(t.Context(), args, &out); err == nil || !strings.Contains(err.Error(), "has no queries.sql") {
+		t.Errorf("without queries: %v", err)
+	}
+	for path, text := range map[string]string{
+		filepath.Join(dir, "queries.sql"): "SELECT COUNT(*) AS n FROM hits;\nSELECT MIN(EventDate) AS d, MAX(EventTime) AS e FROM hits;\nSELECT URL AS u FROM hits WHERE URL LIKE '%7';\n",
+		peer:                              `{"server": "a peer", "results": [{"suite": "clickbench", "name": "q02", "min": 0.5}]}`,
+	} {
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	writeAnswer(t, answers, "clickbench-q00", [][]string{{"n"}, {"9"}})
+	writeAnswer(t, answers, "clickbench-q01", [][]string{{"d", "e"}, {"2013-07-01", "2013-07-01 21:05:39"}})
+	writeAnswer(t, answers, "clickbench-q02", [][]string{{"u"}, {"http://a.ru/7"}})
+	for range 2 { // the first run loads the table, the second finds it loaded
+		out.Reset()
+		err := bench(t.Context(), args, &out)
+		if err != nil || strings.Count(out.String(), "| same |") != 3 || !strings.Contains(out.String(), "| clickbench q02 |") {
+			t.Errorf("%v\n%s", err, out.String())
+		}
+	}
+	out.Reset()
+	if err := bench(t.Context(), append(args, "--queries", "0"), &out); err != nil || strings.Count(out.String(), "| same |") != 1 {
+		t.Errorf("%v\n%s", err, out.String())
 	}
 }
 

@@ -32,11 +32,31 @@ func (b *run) features(ctx context.Context) error {
 // sql runs the texts of a directory.
 func (b *run) sql(ctx context.Context) error { return b.folder(ctx, "sql", os.DirFS(b.o.Dir), ".") }
 
-// folder runs the texts of a directory in the order of their names, after create.sql, if there is one and
-// its first table is not there yet. :rows in it stands for --rows, :groups for a hundredth, :users for a
-// fiftieth.
+// folder runs the texts of a directory after create.sql, if there is one and its first table is not there yet.
+// :rows in it stands for --rows, :groups for a hundredth, :users for a fiftieth.
 func (b *run) folder(ctx context.Context, suite string, files fs.FS, dir string) error {
 	if err := b.folderReady(ctx, files, dir); err != nil || b.o.LoadOnly {
+		return err
+	}
+	return b.texts(ctx, suite, files, dir)
+}
+
+// texts runs the texts of a directory: the lines of queries.sql, counted from 0, if there is one; else a query a
+// file, counted from 1, in the order of their names.
+func (b *run) texts(ctx context.Context, suite string, files fs.FS, dir string) error {
+	lines, err := fs.ReadFile(files, path.Join(dir, "queries.sql"))
+	if err == nil {
+		for n, sql := range strings.Split(strings.TrimSpace(string(lines)), "\n") {
+			if !b.wants(n) {
+				continue
+			}
+			if err := b.one(ctx, suite, fmt.Sprintf("q%02d", n), sql); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	all, err := fs.Glob(files, path.Join(dir, "*.sql"))

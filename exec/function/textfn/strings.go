@@ -1,7 +1,9 @@
 package textfn
 
 import (
+	"encoding/binary"
 	"math"
+	"math/bits"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,7 +23,7 @@ func addStrings(t function.Table) {
 	t.Put("lower(text)", function.Always(function.Try1(func(c *function.Call, s string) (string, error) { return c.Mapped(s, unicode.ToLower), nil })))
 	t.Put("upper(text)", function.Always(function.Try1(func(c *function.Call, s string) (string, error) { return c.Mapped(s, unicode.ToUpper), nil })))
 	t.Put("initcap(text)", function.Always(function.Try1(initcap)))
-	t.Puts(function.Always(function.Strict1(runeCount)), "length(text)", "char_length(text)", "character_length(text)", "textlen(text)")
+	t.Puts(function.Always(lengths), "length(text)", "char_length(text)", "character_length(text)", "textlen(text)")
 	t.Puts(function.Always(function.Strict1(func(s string) int64 { return runeCount(types.TrimBlanks(s)) })),
 		"length(bpchar)", "char_length(bpchar)", "character_length(bpchar)")
 	t.Puts(function.Always(function.Strict1(func(s string) int64 { return int64(len(s)) })), "octet_length(text)", "octet_length(bpchar)")
@@ -103,8 +105,57 @@ func addStrings(t function.Table) {
 	})))
 }
 
+// runeCount counts the bytes with which characters begin, eight at a time.
 func runeCount(s string) int64 {
-	return int64(utf8.RuneCountInString(s))
+	const ones = 0x0101010101010101
+	n, b := len(s), vector.StringBytes(s)
+	for ; len(b) >= 8; b = b[8:] {
+		x := binary.LittleEndian.Uint64(b)
+		n -= bits.OnesCount64(x >> 7 &^ (x >> 6) & ones)
+	}
+	for _, c := range b {
+		if c&0xc0 == 0x80 {
+			n--
+		}
+	}
+	return int64(n)
+}
+
+// lengths counts the characters of each text: of columns without others than ASCII their bytes.
+func lengths(c *function.Call, args []*vector.Vec) (*vector.Vec, error) {
+	v := args[0]
+	if v.Kind != vector.Str || v.One || c.Ret.Form() != vector.I32 {
+		return function.Strict1(runeCount)(c, args)
+	}
+	out, off := vector.Alloc[int32](c.Arena, c.N), v.Off[:c.N+1]
+	data := v.Data[off[0]:off[c.N]]
+	c.Meter().Poll(len(data)/8 + c.N)
+	if isASCII(data) {
+		for i := range out {
+			out[i] = off[i+1] - off[i]
+		}
+	} else {
+		for i := range out {
+			out[i] = int32(runeCount(v.Str(i)))
+		}
+	}
+	return vector.NewFixed(vector.I32, out, c.Valid), nil
+}
+
+func isASCII(b []byte) bool {
+	const high = 0x8080808080808080
+	for ; len(b) >= 32; b = b[32:] {
+		x := binary.LittleEndian.Uint64(b) | binary.LittleEndian.Uint64(b[8:]) | binary.LittleEndian.Uint64(b[16:]) | binary.LittleEndian.Uint64(b[24:])
+		if x&high != 0 {
+			return false
+		}
+	}
+	for _, c := range b {
+		if c >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
 }
 
 func initcap(c *function.Call, s string) (string, error) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -22,6 +23,8 @@ type Config struct {
 	Keys  [][]op.Item  // by thread
 	Specs []kernel.KeySpec
 	Limit int64 // only so many rows are needed; -1: all
+	// Bound, where not nil, is the filter of scans below over the first key, a column of theirs.
+	Bound *op.KeyFilter
 	// Split, where not 0, lets every thread give rows: those that agree in the
 	// first Split keys come out of one thread, in order. There is no limit then.
 	Split int
@@ -82,6 +85,7 @@ type sorter struct {
 	waits  bool        // for other threads to have all their rows
 	held   *heldStream // of the rows in memory, once they are given; nil: there are none
 	open   int64       // bytes of acct that batches of runs take
+	rows   []int32     // room for those of a batch
 
 	mu sync.Mutex // held while the thread works on its rows, and for state
 
@@ -202,14 +206,16 @@ func (o *sorter) add(ctx context.Context, b *batch.Batch) error {
 	n := b.Rows()
 	var fresh *kernel.Keys
 	if o.s.cfg.Limit >= 0 {
-		// keys first: most rows are beyond the limit already
+		// keys first: the columns of rows beyond the limit are not copied
 		fresh = &kernel.Keys{}
 		o.enc.Append(fresh, cols, n)
-		if cut := o.s.cut.Load(); cut != nil {
-			if b, fresh = below(kernel.Compact(b), fresh, *cut); b == nil {
-				return nil
-			}
-			n = b.N
+		rows := o.within(fresh)
+		if len(rows) == 0 {
+			return nil
+		}
+		if len(rows) < n {
+			b = &batch.Batch{Cols: b.Cols, N: b.N, Sel: b.SourceRows(rows), Seq: -1}
+			fresh, n = takeKeys(fresh, rows), len(rows)
 		}
 	}
 	b = kernel.Compact(b)
@@ -249,7 +255,7 @@ func (o *sorter) add(ctx context.Context, b *batch.Batch) error {
 		for i := 0; i < fresh.N; i++ {
 			appendKey(o.keys, fresh, i)
 		}
-		if o.set.Rows() >= max(2*o.s.cfg.Limit, o.s.cfg.Limit+4*kernel.ChunkRows) {
+		if rows := o.set.Rows(); rows/2 >= o.s.cfg.Limit || rows >= o.s.cfg.Limit && o.s.cut.Load() == nil {
 			o.prune()
 		}
 		return nil
@@ -258,37 +264,58 @@ func (o *sorter) add(ctx context.Context, b *batch.Batch) error {
 	return nil
 }
 
-// below keeps the rows whose keys are below cut; nil for none.
-func below(b *batch.Batch, k *kernel.Keys, cut []byte) (*batch.Batch, *kernel.Keys) {
-	var rows []int32
-	p := prefixOf(cut)
-	for i := 0; i < k.N; i++ {
-		key := k.At(i)
-		if q := prefixOf(key); q < p || q == p && bytes.Compare(key, cut) < 0 {
+// within returns, in their order, the rows whose keys are below the cut; of many only those that are among
+// the first Limit.
+func (o *sorter) within(k *kernel.Keys) []int32 {
+	rows := slices.Grow(o.rows[:0], k.N)
+	o.rows = rows
+	if cut := o.s.cut.Load(); cut != nil {
+		p := prefixOf(*cut)
+		for i := range k.N {
+			key := k.At(i)
+			if q := prefixOf(key); q < p || q == p && bytes.Compare(key, *cut) < 0 {
+				rows = append(rows, int32(i))
+			}
+		}
+	} else {
+		for i := range k.N {
 			rows = append(rows, int32(i))
 		}
 	}
-	if len(rows) == 0 {
-		return nil, nil
+	if n := int(o.s.cfg.Limit); len(rows)/2 > n {
+		first := kernel.Order(takeKeys(k, rows), nil)[:n]
+		slices.Sort(first)
+		for i, r := range first {
+			rows[i] = rows[r]
+		}
+		rows = rows[:n]
 	}
+	return rows
+}
+
+// takeKeys returns the keys of some rows.
+func takeKeys(k *kernel.Keys, rows []int32) *kernel.Keys {
 	if len(rows) == k.N {
-		return b, k
+		return k
 	}
 	out := &kernel.Keys{}
 	for _, i := range rows {
 		appendKey(out, k, int(i))
 	}
-	sel := &batch.Batch{Cols: b.Cols, N: b.N, Sel: rows, Seq: -1}
-	return kernel.Compact(sel), out
+	return out
 }
 
-// prune keeps the first Limit rows and lets all threads know from where on rows
+// prune keeps the first Limit rows and lets all threads, and the scans below, know from where on rows
 // are not needed.
 func (o *sorter) prune() {
 	n := int(o.s.cfg.Limit)
 	o.set.Flush()
 	order := kernel.Order(o.keys, nil)
-	if len(order) <= n {
+	if len(order) < n {
+		return
+	}
+	if len(order) == n {
+		o.cutAt(bytes.Clone(o.keys.At(int(order[n-1]))))
 		return
 	}
 	order = order[:n]
@@ -308,11 +335,23 @@ func (o *sorter) prune() {
 	o.set, o.keys = set, keys
 	// what is left is its share of what was charged
 	o.acct.Shrink(o.acct.Used() - min(o.acct.Used(), o.acct.Used()*int64(n)/was+minRun))
-	last := bytes.Clone(keys.At(n - 1))
+	o.cutAt(bytes.Clone(keys.At(n - 1)))
+}
+
+// cutAt says that rows from key last on are not needed: there are enough before them.
+func (o *sorter) cutAt(last []byte) {
 	for {
 		old := o.s.cut.Load()
-		if old != nil && bytes.Compare(*old, last) <= 0 || o.s.cut.CompareAndSwap(old, &last) {
+		if old != nil && bytes.Compare(*old, last) <= 0 {
 			return
+		}
+		if o.s.cut.CompareAndSwap(old, &last) {
+			break
+		}
+	}
+	if c := &o.s.cfg; c.Bound != nil {
+		if v, ok := c.Specs[0].Whole(last); ok {
+			c.Bound.Bound(v, c.Specs[0].Desc, len(c.Specs) > 1, c.Specs[0].NullsFirst)
 		}
 	}
 }

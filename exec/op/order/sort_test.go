@@ -12,6 +12,7 @@ import (
 
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/kernel"
+	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/exec/op"
 	"github.com/tributarydb/tributary/exec/op/order"
 	"github.com/tributarydb/tributary/internal/optest"
@@ -211,5 +212,43 @@ func TestSortKeysAreStable(t *testing.T) {
 	}}
 	for _, budget := range []int64{0, 600 << 10} {
 		optest.Once(t, c, 1, optest.Form{Size: 500}, budget)
+	}
+}
+
+// TestBound: a sort with a limit tells the scans below which values of its first key are not needed any more.
+func TestBound(t *testing.T) {
+	at := func(v int64) types.Row { return types.Row{v, v % 7} }
+	tb := optest.Table{Types: []types.Type{types.Timestamp, types.Int4}}
+	for i := range int64(5000) {
+		tb.Rows = append(tb.Rows, at(i*7919%5000))
+	}
+	tb.Rows = append(tb.Rows, types.Row{nil, nil})
+	for _, c := range []struct {
+		specs   []kernel.KeySpec
+		needed  int64 // the last value that is
+		beyond  int64
+		nullToo bool
+	}{
+		{specs: []kernel.KeySpec{{Type: types.Timestamp}}, needed: 8, beyond: 300},
+		{specs: []kernel.KeySpec{{Type: types.Timestamp, Desc: true}}, needed: 4991, beyond: 4700},
+		{specs: []kernel.KeySpec{{Type: types.Timestamp}, {Type: types.Int4}}, needed: 9, beyond: 300},
+		{specs: []kernel.KeySpec{{Type: types.Timestamp, Desc: true, NullsFirst: true}, {Type: types.Int4}}, needed: 4991, beyond: 4700, nullToo: true},
+	} {
+		f := new(op.KeyFilter)
+		rt := &op.Runtime{Threads: 1, Pool: mem.NewPool("n", 0)}
+		cfg := order.Config{Types: tb.Types, Keys: optest.Columns(1, []int{0, 1}[:len(c.specs)]...), Specs: c.specs, Limit: 10, Bound: f}
+		got, err := optest.Drive(t.Context(), order.NewSort(rt, nil, cfg, optest.Source(1, tb.Batches(t, optest.Form{Size: 300}))), tb.Types)
+		if err != nil || len(got) != 10 {
+			t.Fatalf("%v: %d rows, %v", c.specs, len(got), err)
+		}
+		if !f.Any(c.needed, c.needed) || f.Any(c.beyond, c.beyond) || f.Nulls() != c.nullToo {
+			t.Errorf("%v: needed %v, beyond %v, nulls %v", c.specs, f.Any(c.needed, c.needed), f.Any(c.beyond, c.beyond), f.Nulls())
+		}
+	}
+	f := new(op.KeyFilter)
+	rt := &op.Runtime{Threads: 1, Pool: mem.NewPool("n", 0)}
+	cfg := order.Config{Types: tb.Types, Keys: optest.Columns(1, 0), Specs: []kernel.KeySpec{{Type: types.Timestamp}}, Limit: 5001, Bound: f}
+	if _, err := optest.Drive(t.Context(), order.NewSort(rt, nil, cfg, optest.Source(1, tb.Batches(t, optest.Form{Size: 300}))), tb.Types); err != nil || !f.Any(1<<40, 1<<41) || !f.Nulls() {
+		t.Errorf("all rows are needed: %v", err)
 	}
 }

@@ -47,6 +47,12 @@ func (x *Index) Find(h uint64, out []uint32) []uint32 {
 	return out
 }
 
+// Most returns how many rows Find looks at for a hash, without looking.
+func (x *Index) Most(h uint64) int {
+	b := h >> x.shift
+	return int(x.starts[b+1] - x.starts[b])
+}
+
 // Filter returns the filter of the index's hashes.
 func (x *Index) Filter() Filter { return x.filter }
 

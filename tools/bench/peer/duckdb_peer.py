@@ -1,14 +1,15 @@
-"""Runs the TPC-H, TPC-DS, group-by and join questions of `tributary bench` in DuckDB.
+"""Runs the TPC-H, TPC-DS, ClickBench, group-by and join questions of `tributary bench` in DuckDB.
 
     python duckdb_peer.py tpch    --csv DIR [--sf 1] [--answers DIR]
     python duckdb_peer.py tpcds   --tpcds DIR [--answers DIR]
+    python duckdb_peer.py clickbench --hits FILE [--dir DIR] [--answers DIR]
     python duckdb_peer.py groupby [--rows 10000000] [--answers DIR]
     python duckdb_peer.py joins   [--rows 10000000] [--answers DIR]
     python duckdb_peer.py features [--rows 3000000] [--answers DIR]
     python duckdb_peer.py sql     --dir DIR [--rows N] [--answers DIR]
 
-The queries are the files that the benchmark embeds or, for TPC-DS, those of
-its directory, which a DuckDB with the tpcds extension makes:
+The queries are the files that the benchmark embeds; for ClickBench queries.sql beside
+the file of its table, or in --dir; for TPC-DS those of its directory, which a DuckDB with the tpcds extension makes:
 
     python duckdb_peer.py tpcds-data --tpcds DIR [--sf 1]
 
@@ -71,6 +72,32 @@ def load_tpcds(db, directory):
             db.execute(f"CREATE TABLE {path.stem} AS SELECT * FROM '{path}'")
 
 
+def load_hits(db, path):
+    # As the benchmark does: the published file has days, seconds and bytes.
+    source = f"read_parquet('{path}', binary_as_string = true)"
+    items = []
+    for name, kind, *_ in db.execute(f"DESCRIBE SELECT * FROM {source}").fetchall():
+        item, low = f'"{name}"', name.lower()
+        if "INT" in kind and low.endswith("eventdate"):
+            item = f"DATE '1970-01-01' + {item}::INTEGER"
+        elif "INT" in kind and low.endswith("eventtime"):
+            item = f"make_timestamp({item} * 1000000)"
+        items.append(f"{item} AS {low}")
+    db.execute(f"CREATE TABLE hits AS SELECT {', '.join(items)} FROM {source}")
+
+
+def texts(folder, suite):
+    """Names and texts of a folder's queries: the lines of queries.sql, counted from 0, else a query a file."""
+    lines = folder / "queries.sql"
+    if suite in ("sql", "clickbench") and lines.exists():
+        for n, sql in enumerate(lines.read_text().strip().split("\n")):
+            yield f"q{n:02d}", sql
+        return
+    for path in sorted(folder.glob("*.sql" if suite == "sql" else "*[0-9]*.sql")):
+        if path.stem != "create":
+            yield path.stem if suite in ("loads", "sql") else "q" + path.stem.lstrip("q"), path.read_text()
+
+
 def make_tpcds(db, directory, sf):
     queries = pathlib.Path(directory, "queries")
     queries.mkdir(parents=True, exist_ok=True)
@@ -106,10 +133,11 @@ def column_type(name):
 
 def main():
     args = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    args.add_argument("suite", choices=["tpch", "tpcds", "tpcds-data", "load-data", "loads", "groupby", "joins", "features", "sql"])
+    args.add_argument("suite", choices=["tpch", "tpcds", "tpcds-data", "load-data", "loads", "clickbench", "groupby", "joins", "features", "sql"])
     args.add_argument("--csv", help="directory of `tributary bench tpch --export`")
     args.add_argument("--tpcds", help="directory of TPC-DS's tables and queries")
-    args.add_argument("--dir", help="directory of the queries of sql")
+    args.add_argument("--hits", help="file of ClickBench's table")
+    args.add_argument("--dir", help="directory of the queries of sql, or of clickbench")
     args.add_argument("--sf", type=float, default=1)
     args.add_argument("--rows", type=int, default=10_000_000)
     args.add_argument("--runs", type=int, default=5)
@@ -141,6 +169,9 @@ def main():
     elif o.suite == "tpcds":
         load_tpcds(db, o.tpcds)
         folder, replace = pathlib.Path(o.tpcds, "queries"), {}
+    elif o.suite == "clickbench":
+        load_hits(db, o.hits)
+        folder, replace = pathlib.Path(o.dir or pathlib.Path(o.hits).parent).resolve(), {}
     else:
         folder, replace = pathlib.Path(o.dir).resolve() if o.suite == "sql" else HERE / o.suite, {}
         sizes = {":rows": o.rows, ":groups": o.rows // 100, ":users": o.rows // 50, ":medium": o.rows // 1000, ":small": o.rows // 1_000_000,
@@ -158,13 +189,9 @@ def main():
     wanted = {int(q) for q in o.queries.split(",") if q}
     results = []
     print("\n| query | cold s | min s | median s | max s | cpu s | rows |\n|---|---:|---:|---:|---:|---:|---:|")
-    for path in sorted((HERE / folder).glob("*.sql" if o.suite == "sql" else "*[0-9]*.sql")):  # an absolute folder stays what it is
-        if path.stem == "create":
-            continue
-        name = path.stem if o.suite in ("loads", "sql") else "q" + path.stem.lstrip("q")
+    for name, sql in texts(HERE / folder, o.suite):  # an absolute folder stays what it is
         if wanted and int("".join(filter(str.isdigit, name))) not in wanted:
             continue
-        sql = path.read_text()
         for parameter, value in replace.items():
             sql = sql.replace(parameter, value)
         before, _, timed = sql.rpartition("-- timed\n")
