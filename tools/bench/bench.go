@@ -76,7 +76,7 @@ var suites = []struct {
 	{"tpcds", "the 99 queries of TPC-DS, on the tables of a directory (--tpcds)", 99, (*run).tpcds},
 	{"loads", "statements that write many rows, from the files of a directory (--loads)", 8, (*run).loads},
 	{"groupby", "the 10 group-by questions of db-benchmark", 10, (*run).groupby},
-	{"features", "36 queries that make features of events", 36, (*run).features},
+	{"features", "64 queries that make features of events", 64, (*run).features},
 	{"sql", "the queries of a directory (--dir)", math.MaxInt32, (*run).sql},
 	{"joins", "the 5 join questions of db-benchmark, summed up and then kept", 10, (*run).joins},
 	{"logistic", "a logistic regression trained by L-BFGS", 0, (*run).logistic},
