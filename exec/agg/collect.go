@@ -57,6 +57,9 @@ func newCollect(call expr.AggCall, args []types.Type, env *function.Env, m *mach
 	if k := newKeyed(c); k != nil {
 		return k, nil
 	}
+	if c.sorts() && len(c.layout) > 0 {
+		return newOrdered(c), nil
+	}
 	return c, nil
 }
 

@@ -10,18 +10,22 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
 	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// keyed is collect of one column whose values are numbers, or are numbered: of mode, of percentile_disc and of
-// array_agg(DISTINCT x). A group's values are keys of 64 bits in lists that need no allocation each, and are sorted
-// as such. What other nodes and files see of it, and what it makes of sorted rows, is collect's.
+// keyed is collect of one column whose values are numbers, or are numbered: of mode, of percentile_disc, and of
+// array_agg, string_agg and count of DISTINCT values. A group's values are keys of 64 bits in lists that need no allocation
+// each, and are sorted as such. What other nodes and files see of it, and what it makes of sorted rows, is collect's.
 type keyed struct {
 	*collect
 	code   keyCode
 	keys   []keyList
 	nulls  []bool        // of array_agg: groups with a NULL
 	p      []types.Datum // of percentile_disc: the fraction, once there is a value
+	thin   []uint32      // of DISTINCT: with so many keys a group is rid of duplicates
+	free   freeLists     // likewise: that are not used any more
+	dense  []denseKeys   // likewise: more keys of groups; nil: there are none
 	slab   slab
 	beside int64 // bytes of lists beside the slab
 
@@ -43,6 +47,12 @@ func newKeyed(c *collect) Agg {
 			return nil
 		}
 		result = elem
+	case call.Fn.Name == "count" && call.Distinct && len(c.args) == 1 && len(c.order) == 0:
+		value, result = c.args[0], c.args[0]
+	case call.Fn.Name == "string_agg" && call.Distinct && len(c.order) <= 1 && separated(call):
+		if value = c.args[0]; len(c.order) == 1 && c.order[0] != value {
+			return nil
+		}
 	default:
 		return nil
 	}
@@ -56,8 +66,25 @@ func newKeyed(c *collect) Agg {
 	return &keyed{collect: c, code: code}
 }
 
+// separated reports whether all values of a string_agg are separated by the same text, and are not ordered by it.
+func separated(call expr.AggCall) bool {
+	sep, ok := call.Args[1].(*expr.Const)
+	if ok && len(call.OrderBy) > 0 {
+		_, same := call.OrderBy[0].Expr.(*expr.Const)
+		ok = !same
+	}
+	return ok && sep.Val != nil
+}
+
 // at is the place of the values among the columns of a row.
-func (s *keyed) at() int { return len(s.layout) - 1 }
+func (s *keyed) at() int {
+	if s.joins() {
+		return 0
+	}
+	return len(s.layout) - 1
+}
+
+func (s *keyed) joins() bool { return s.call.Fn.Name == "string_agg" }
 
 func (s *keyed) lists() bool { return s.call.Fn.Name == "array_agg" }
 
@@ -77,12 +104,27 @@ func (s *keyed) Resize(groups int) {
 	case "percentile_disc":
 		s.p = grown(s.p, groups)
 	}
+	if s.call.Distinct {
+		s.thin = grown(s.thin, groups)
+		if s.dense != nil {
+			s.dense = grown(s.dense, groups)
+		}
+	}
 }
 
 func (s *keyed) add(g uint32, key uint64) {
+	if s.dense != nil && s.dense[g].put(key) {
+		return
+	}
 	p := &s.keys[g]
 	if len(p.last) == cap(p.last) {
-		s.beside += p.next(&s.slab, 1)
+		if s.thinned(g) {
+			s.add(g, key) // perhaps as a bit now
+			return
+		}
+		if !s.free.extend(p) {
+			s.beside += p.next(&s.slab, 1)
+		}
 	}
 	p.last = append(p.last, key)
 }
@@ -115,11 +157,14 @@ func (s *keyed) MergeFrom(groups []uint32, from Agg, ids []uint32) error {
 		if s.nulls != nil {
 			s.nulls[g] = s.nulls[g] || o.nulls[k]
 		}
-		if cap(o.keys[k].last) == 0 {
+		if o.count(int(k)) == 0 {
 			continue
 		}
 		if s.p != nil && cap(s.keys[g].last) == 0 {
 			s.p[g] = o.p[k]
+		}
+		if o.dense != nil {
+			o.dense[k].each(func(key uint64) { s.add(g, to(key)) })
 		}
 		o.keys[k].lists(func(list []uint64) {
 			for _, key := range list {
@@ -138,20 +183,20 @@ func (s *keyed) Takes(args []arrow.Array, n int) int64 {
 // Need implements Holistic.
 func (s *keyed) Need(from, to int, states bool) int64 {
 	n, width := int64(0), s.code.width()
-	for i := range s.keys[from:to] {
-		n += int64(s.keys[from+i].n())
+	for g := from; g < to; g++ {
+		n += int64(s.count(g))
 	}
 	if states {
 		return (width + 24) * n
 	}
-	if s.lists() {
+	if s.lists() || s.joins() {
 		return 2 * (width + 9) * n
 	}
 	return 8 * n
 }
 
 func (s *keyed) Bytes() int64 {
-	return int64(cap(s.keys))*int64(unsafe.Sizeof(keyList{})) + int64(cap(s.nulls)) + 24*int64(cap(s.p)) + 8*int64(cap(s.all)+cap(s.room)) +
+	return int64(cap(s.keys))*int64(unsafe.Sizeof(keyList{})) + int64(cap(s.nulls)) + 4*int64(cap(s.thin)) + 40*int64(cap(s.dense)) + 24*int64(cap(s.p)) + 8*int64(cap(s.all)+cap(s.room)) +
 		s.beside + s.slab.bytes + s.code.bytes()
 }
 
@@ -163,7 +208,7 @@ func (s *keyed) States(from, to int) (arrow.Array, error) {
 	offs := make([]int32, 1, to-from+1)
 	var dst []byte
 	for g := from; g < to; g++ {
-		s.all = s.keys[g].appendTo(s.all[:0])
+		s.all = s.keysOf(s.all[:0], g)
 		dst = s.appendRows(dst, g, s.all, true)
 		offs = append(offs, int32(len(dst)))
 	}
@@ -186,8 +231,14 @@ func (s *keyed) appendRows(dst []byte, g int, keys []uint64, first bool) []byte 
 		if s.p != nil {
 			dst = s.layout[:1].Append(dst, types.Row{s.p[g]})
 		}
-		for k := len(s.layout) - 1; k >= 0 && (s.p == nil || k > 0); k-- { // array_agg(DISTINCT x ORDER BY x) has x twice
-			dst = s.layout[k:k+1].AppendFrom(dst, cols, i)
+		for k := range s.layout { // array_agg(DISTINCT x ORDER BY x) has x twice
+			switch {
+			case s.p != nil && k == 0:
+			case s.joins() && k == 1:
+				dst = s.layout[1:2].Append(dst, types.Row{s.call.Args[1].(*expr.Const).Val})
+			default:
+				dst = s.layout[k:k+1].AppendFrom(dst, cols, i)
+			}
 		}
 	}
 	return dst
@@ -195,10 +246,18 @@ func (s *keyed) appendRows(dst []byte, g int, keys []uint64, first bool) []byte 
 
 // PartialState implements Sortable.
 func (s *keyed) PartialState(g, at, size int) ([]byte, int, error) {
-	p := &s.keys[g]
-	end := min(at+max(size/int(s.code.width()+12), 1), p.n())
+	p, n := &s.keys[g], s.count(g)
+	end := min(at+max(size/int(s.code.width()+12), 1), n)
 	s.all = s.all[:0]
 	skip := at
+	if s.dense != nil {
+		s.dense[g].each(func(key uint64) {
+			if skip--; skip < 0 && len(s.all) < end-at {
+				s.all = append(s.all, key)
+			}
+		})
+		skip = max(skip, 0)
+	}
 	p.lists(func(list []uint64) {
 		n := min(skip, len(list))
 		skip -= n
@@ -208,7 +267,7 @@ func (s *keyed) PartialState(g, at, size int) ([]byte, int, error) {
 	if len(dst) > maxBytes {
 		return nil, 0, errTooLong(int64(len(dst)))
 	}
-	if end == p.n() {
+	if end == n {
 		end = -1
 	}
 	return dst, end, nil
@@ -244,8 +303,20 @@ func (s *keyed) MergeStates(groups []uint32, states *array.Binary) error {
 }
 
 func (s *keyed) Results(from, to int) (arrow.Array, error) {
-	if s.lists() {
+	switch {
+	case s.lists():
 		return s.distinct(from, to), nil
+	case s.joins():
+		return s.joined(from, to)
+	case s.thin != nil:
+		out := make([]int64, to-from)
+		for i := range out {
+			s.all = s.different(s.keys[from+i].appendTo(s.all[:0]))
+			if out[i] = int64(len(s.all)); s.dense != nil {
+				out[i] += int64(s.dense[from+i].n)
+			}
+		}
+		return batch.FromSlice(arrow.PrimitiveTypes.Int64, out, nil), nil
 	}
 	desc, _ := s.desc()
 	b := array.NewBuilder(memory.DefaultAllocator, s.call.Typ.Arrow())
@@ -303,6 +374,39 @@ func (s *keyed) mode(rank keyRanks, desc bool) uint64 {
 	return rank.key(best)
 }
 
+// inOrder returns the ranks of a group's different values; of equal ones the first in that order stays.
+func (s *keyed) inOrder(g int, rank keyRanks, desc bool) []uint64 {
+	s.all = s.keysOf(s.all[:0], g)
+	rank.by(s.all)
+	slices.Sort(s.all)
+	if desc {
+		slices.Reverse(s.all)
+	}
+	s.all = slices.CompactFunc(s.all, s.code.same)
+	return s.all
+}
+
+// joined returns the different texts with the separator between them.
+func (s *keyed) joined(from, to int) (arrow.Array, error) {
+	desc, _ := s.desc()
+	separator, _ := s.call.Args[1].(*expr.Const).Val.(string)
+	code, rank := s.code.(*textKeys), s.code.ranks()
+	offs, valid := make([]int32, 1, to-from+1), make([]byte, batch.BitmapBytes(to-from))
+	var out []byte
+	for g := from; g < to; g++ {
+		for i, k := range s.inOrder(g, rank, desc) {
+			if batch.SetBit(valid, g-from); i > 0 {
+				out = append(out, separator...)
+			}
+			if out = append(out, code.texts[rank.key(k)]...); len(out) > maxBytes {
+				return nil, errTooLong(int64(len(out)))
+			}
+		}
+		offs = append(offs, int32(len(out)))
+	}
+	return batch.FromOffsets(s.call.Typ.Arrow(), offs, out, valid), nil
+}
+
 // distinct returns the lists of different values.
 func (s *keyed) distinct(from, to int) arrow.Array {
 	desc, nullsFirst := s.desc()
@@ -310,24 +414,17 @@ func (s *keyed) distinct(from, to int) arrow.Array {
 	b.Reserve(to - from)
 	values, rank := b.ValueBuilder(), s.code.ranks()
 	for g := from; g < to; g++ {
-		s.all = s.keys[g].appendTo(s.all[:0])
-		if len(s.all) == 0 && !s.nulls[g] {
+		keys := s.inOrder(g, rank, desc)
+		if len(keys) == 0 && !s.nulls[g] {
 			b.AppendNull()
 			continue
-		}
-		rank.by(s.all)
-		slices.Sort(s.all)
-		if desc {
-			slices.Reverse(s.all)
 		}
 		b.Append(true)
 		if s.nulls[g] && nullsFirst {
 			values.AppendNull()
 		}
-		for i, k := range s.all {
-			if i == 0 || !s.code.same(s.all[i-1], k) {
-				s.code.append(values, rank.key(k))
-			}
+		for _, k := range keys {
+			s.code.append(values, rank.key(k))
 		}
 		if s.nulls[g] && !nullsFirst {
 			values.AppendNull()

@@ -1,6 +1,7 @@
 package agg
 
 import (
+	"math/bits"
 	"sync"
 
 	"github.com/apache/arrow/go/v15/arrow"
@@ -43,6 +44,28 @@ func (p *keyList) next(s *slab, numbers int) int64 {
 	}
 	p.last = s.list(min(size, mostKeys))
 	return list
+}
+
+// freeLists are lists that nothing uses any more, by the logarithm of their size.
+type freeLists [15][][]uint64
+
+func (f *freeLists) put(l []uint64) {
+	k := bits.Len(uint(cap(l))) - 1
+	f[k] = append(f[k], l[:0])
+}
+
+// extend begins another list of p, as next does, if there is one.
+func (f *freeLists) extend(p *keyList) bool {
+	k := bits.Len(uint(min(max(2*cap(p.last), firstKeys), mostKeys))) - 1
+	n := len(f[k]) - 1
+	if n < 0 {
+		return false
+	}
+	if cap(p.last) > 0 {
+		p.full = append(p.full, p.last)
+	}
+	p.last, f[k] = f[k][n], f[k][:n]
+	return true
 }
 
 // lists calls f with the numbers, one list at a time.

@@ -9,9 +9,10 @@ import (
 	"github.com/tributarydb/tributary/exec/kernel/exact"
 )
 
-// Spanner is an Agg of sums, which can be subtracted: that of some successive rows is the sum of all up to the last
-// less that of all before the first. UpdateSpans adds rows [spans[k][0], spans[k][1]) of args to group k, which is
-// empty, for all groups. It does nothing and returns false if words do not hold the sums.
+// Spanner is an Agg of successive rows whose states need not be merged. Sums can be subtracted: that of some rows is the
+// sum of all up to the last less that of all before the first. UpdateSpans adds rows [spans[k][0], spans[k][1]) of args
+// to group k, which is empty, for all groups. It does nothing and returns false if words do not hold the sums, or
+// spans do not move on.
 type Spanner interface {
 	UpdateSpans(spans [][2]int32, args []arrow.Array) bool
 }
@@ -111,4 +112,53 @@ func (s *floatSum) UpdateSpans(spans [][2]int32, args []arrow.Array) bool {
 		return exact.AddSpans(&s.s, spans, lo, a.Float32Values()[lo:hi], counts)
 	}
 	return false
+}
+
+// better reports whether x takes the place of cur.
+func (e *fixedExtreme[T]) better(x, cur T) bool {
+	switch {
+	case x != x: // NaN
+		return e.max && cur == cur
+	case cur != cur:
+		return !e.max
+	}
+	return e.max && x > cur || !e.max && x < cur
+}
+
+// UpdateSpans implements Spanner, of spans that move on: of the rows of one, only those are kept that no later one is
+// better than. The first of these is the extreme.
+func (e *fixedExtreme[T]) UpdateSpans(spans [][2]int32, args []arrow.Array) bool {
+	var last [2]int32
+	for _, s := range spans {
+		if s[0] < s[1] {
+			if s[0] < last[0] || s[1] < last[1] {
+				return false
+			}
+			last = s
+		}
+	}
+	vals, nulls := e.vals(args[0]), args[0].NullN() > 0
+	var kept []int32
+	at := int32(0) // the row after the last one that was looked at
+	for k, s := range spans {
+		if s[0] >= s[1] {
+			continue
+		}
+		for at = max(at, s[0]); at < s[1]; at++ {
+			if nulls && args[0].IsNull(int(at)) {
+				continue
+			}
+			for n := len(kept); n > 0 && e.better(vals[at], vals[kept[n-1]]); n-- {
+				kept = kept[:n-1]
+			}
+			kept = append(kept, at)
+		}
+		for len(kept) > 0 && kept[0] < s[0] {
+			kept = kept[1:]
+		}
+		if len(kept) > 0 {
+			e.v[k], e.has[k] = vals[kept[0]], true
+		}
+	}
+	return true
 }

@@ -1,8 +1,10 @@
 package agg_test
 
 import (
+	"cmp"
 	"math"
 	"math/rand"
+	"slices"
 	"testing"
 
 	"github.com/apache/arrow/go/v15/arrow"
@@ -32,6 +34,10 @@ func TestSpans(t *testing.T) {
 		{"sum(float8)", types.Float8, func() types.Datum { return r.NormFloat64() }},
 		{"avg(float8)", types.Float8, func() types.Datum { return math.Ldexp(r.NormFloat64(), r.Intn(200)-100) }},
 		{"avg(float4)", types.Float4, func() types.Datum { return float64(float32(r.NormFloat64())) }},
+		{"min(int4)", types.Int4, func() types.Datum { return int64(r.Intn(20)) }},
+		{"max(float8)", types.Float8, func() types.Datum { return []float64{0, 1, 2, math.Inf(-1), math.NaN()}[r.Intn(5)] }},
+		{"min(float8)", types.Float8, func() types.Datum { return []float64{3, 1, 2, math.Inf(1), math.NaN()}[r.Intn(5)] }},
+		{"max(timestamp)", types.Timestamp, func() types.Datum { return int64(r.Intn(50)) }},
 		{"sum(float8)", types.Float8, func() types.Datum { return []float64{0, 1, math.Inf(1), math.NaN()}[r.Intn(2+2*r.Intn(2))] }},
 	} {
 		f := fn.ByID(c.id)
@@ -50,13 +56,28 @@ func TestSpans(t *testing.T) {
 				}
 			}
 			args := []arrow.Array{optest.Array(t, c.ts, vals)}
-			spans := make([][2]int32, 1+r.Intn(40))
+			spans, moved := make([][2]int32, 1+r.Intn(40)), [2][]int32{}
 			got, want := s.fresh(t), s.fresh(t)
 			got.Resize(len(spans))
 			want.Resize(len(spans))
 			for k := range spans {
 				from := r.Intn(n)
 				spans[k] = [2]int32{int32(from), int32(from + r.Intn(n-from+1))}
+			}
+			if c.id[0] == 'm' { // spans that move on
+				for end := range 2 {
+					slices.SortFunc(spans, func(a, b [2]int32) int { return cmp.Compare(a[end], b[end]) })
+					ends := make([]int32, len(spans))
+					for k := range spans {
+						ends[k] = spans[k][end]
+					}
+					moved[end] = ends
+				}
+				for k := range spans {
+					spans[k] = [2]int32{moved[0][k], moved[1][k]}
+				}
+			}
+			for k := range spans {
 				for i := spans[k][0]; i < spans[k][1]; i++ {
 					if err := want.Update([]uint32{uint32(k)}, []arrow.Array{optest.Array(t, c.ts, vals[i:i+1])}); err != nil {
 						t.Fatal(err)

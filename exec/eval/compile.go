@@ -17,8 +17,9 @@ type compiler struct {
 	ord  map[expr.ColID]int // their places; nil where there are few
 	// Of several expressions: the calls seen, and the places of those that
 	// occur more than once, by fingerprint.
-	seen   map[string]bool
-	shared map[string]int
+	seen    map[string]bool
+	shared  map[string]int
+	members map[string]*members
 }
 
 // fewColumns are searched linearly: a map pays only for more expressions than most statements have.
@@ -50,7 +51,7 @@ func (c *compiler) place(id expr.ColID) (int, bool) {
 }
 
 func (c *compiler) compile(e expr.Expr) (node, error) {
-	if _, ok := e.(*expr.Call); ok && len(c.shared) > 0 {
+	if shareable(e) && len(c.shared) > 0 {
 		if key, ok := Fingerprint(e); ok {
 			if i, ok := c.shared[key]; ok {
 				of, err := c.plain(e)
@@ -84,7 +85,11 @@ func (c *compiler) plain(e expr.Expr) (node, error) {
 		if err != nil {
 			return nil, err
 		}
-		return newCall(e.Fn, args, typesOf(e.Args), e.Typ, c.env)
+		n, err := newCall(e.Fn, args, typesOf(e.Args), e.Typ, c.env)
+		if alone, ok := n.(*callNode); ok && len(c.members) > 0 {
+			return c.member(e, alone), err
+		}
+		return n, err
 	case *expr.Cast:
 		return c.cast(e)
 	case *expr.Case:

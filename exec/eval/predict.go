@@ -123,7 +123,7 @@ func CompileScores(es []*expr.Predict, in []plan.Column, env *function.Env) ([]*
 	var all *predictNode
 	out := make([]*Program, len(es))
 	for i, e := range es {
-		p, err := compileRoot(e.Typ, in, env, newScratch(env), func(c *compiler) (node, error) {
+		p, err := compileRoot(e.Typ, newCompiler(in, env), newScratch(env), func(c *compiler) (node, error) {
 			if i > 0 {
 				return &sameScores{all, i}, nil
 			}

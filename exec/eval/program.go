@@ -20,8 +20,7 @@ type Program struct {
 	typ  types.Type
 	env  *function.Env
 	mem  *scratch
-	used uint64      // the batch of mem that the last call was for
-	from vector.Mark // of mem, where it began
+	used uint64 // the batch of mem that the last call was for
 	fr   frame
 	// col is the ordinal of the input column that the expression is, else -1.
 	col int
@@ -34,6 +33,9 @@ type scratch struct {
 	a    vector.Arena
 	b    *batch.Batch // that is computed for
 	used uint64       // how many there were
+
+	share []*vector.Vec // results of sharedNodes for b
+	mark  vector.Mark   // of a, after the last of them
 }
 
 func newScratch(env *function.Env) *scratch {
@@ -49,6 +51,7 @@ func (s *scratch) begin(ctx context.Context, p *Program, b *batch.Batch) {
 		s.b, s.used = b, s.used+1
 		s.m.Begin(ctx)
 		s.a.Reset()
+		clear(s.share)
 	}
 	p.used = s.used
 }
@@ -70,6 +73,14 @@ type frame struct {
 	scratch bool          // what is computed for all rows need only be valid until the next batch
 	// shared are the results of sharedNodes so far; nil: they are not kept.
 	shared []*vector.Vec
+	mem    *scratch // where shared are kept between programs; nil: there is one frame for all expressions
+}
+
+// keep keeps a shared result.
+func (fr *frame) keep(i int, v *vector.Vec) {
+	if fr.shared[i] = v; fr.mem != nil {
+		fr.mem.mark = fr.a.Mark()
+	}
 }
 
 // narrow returns the frame of some rows of fr.
@@ -115,32 +126,14 @@ func (fr *frame) column(i int, t types.Type) (*vector.Vec, error) {
 // Compile makes a program of an expression over the columns of an input, which
 // it finds by their IDs.
 func Compile(e expr.Expr, in []plan.Column, env *function.Env) (*Program, error) {
-	p, err := CompileColumns([]expr.Expr{e}, in, env)
-	if err != nil {
-		return nil, err
-	}
-	return p[0], nil
-}
-
-// CompileColumns makes programs that compute columns of the same batches, in one goroutine: they
-// share their memory, and what they have made of a batch counts together.
-func CompileColumns(es []expr.Expr, in []plan.Column, env *function.Env) ([]*Program, error) {
 	if env == nil {
 		env = &function.Env{}
 	}
-	mem := newScratch(env)
-	out := make([]*Program, len(es))
-	for i, e := range es {
-		var err error
-		if out[i], err = compileRoot(e.Type(), in, env, mem, func(c *compiler) (node, error) { return c.compile(e) }); err != nil {
-			return nil, err
-		}
-	}
-	return out, nil
+	return compileRoot(e.Type(), newCompiler(in, env), newScratch(env), func(c *compiler) (node, error) { return c.compile(e) })
 }
 
-func compileRoot(t types.Type, in []plan.Column, env *function.Env, mem *scratch, compile func(*compiler) (node, error)) (*Program, error) {
-	c := newCompiler(in, env)
+func compileRoot(t types.Type, c *compiler, mem *scratch, compile func(*compiler) (node, error)) (*Program, error) {
+	env := c.env
 	root, err := compile(c)
 	if err != nil {
 		return nil, err
@@ -160,13 +153,13 @@ func (p *Program) run(ctx context.Context, b *batch.Batch, scratch bool) (*vecto
 		return nil, err
 	}
 	p.mem.begin(ctx, p, b)
-	p.from = p.mem.a.Mark()
+	p.mem.mark = p.mem.a.Mark()
 	cols := p.fr.cols
 	clear(cols)
 	if len(cols) != len(b.Cols) {
 		cols = make([]*vector.Vec, len(b.Cols))
 	}
-	p.fr = frame{ctx: ctx, env: p.env, a: &p.mem.a, b: b, sel: b.Sel, n: b.Rows(), cols: cols, scratch: scratch}
+	p.fr = frame{ctx: ctx, env: p.env, a: &p.mem.a, b: b, sel: b.Sel, n: b.Rows(), cols: cols, scratch: scratch, shared: p.mem.share, mem: p.mem}
 	if p.fr.n == 0 {
 		return vector.NewNull(0), nil
 	}
@@ -201,7 +194,7 @@ func (p *Program) Eval(ctx context.Context, b *batch.Batch) (out arrow.Array, er
 	}
 	a := &p.mem.a
 	out, err = a.Detach(v.Spread(a)).ToArrow(p.typ)
-	a.Rewind(p.from) // the result lies on the heap
+	a.Rewind(p.mem.mark) // the result lies on the heap
 	return out, err
 }
 

@@ -2,6 +2,7 @@ package eval
 
 import (
 	"context"
+	"slices"
 
 	"github.com/apache/arrow/go/v15/arrow"
 
@@ -36,7 +37,7 @@ func CompileAll(es []expr.Expr, in []plan.Column, env *function.Env) (p *Program
 		env = &function.Env{}
 	}
 	c := newCompiler(in, env)
-	c.shared, c.seen = map[string]int{}, map[string]bool{}
+	c.sharing(nil)
 	p = &Programs{env: env, m: env.NewMeter(), total: true}
 	p.a = vector.NewArena(&p.m)
 	known := map[string]int{}
@@ -113,44 +114,27 @@ func (p *Programs) EvalScratch(ctx context.Context, b *batch.Batch) (out []arrow
 	return p.out, nil
 }
 
-// note counts the calls of an expression, so that compile shares those that occur more than once.
-func (c *compiler) note(e expr.Expr) {
-	expr.Walk(e, func(x expr.Expr) bool {
-		if _, ok := x.(*expr.Call); !ok {
-			return true
-		}
-		key, ok := Fingerprint(x)
-		if !ok {
-			return true
-		}
-		if c.seen[key] {
-			if _, ok := c.shared[key]; !ok {
-				c.shared[key] = len(c.shared)
-			}
-			return false
-		}
-		c.seen[key] = true
-		return true
-	})
-}
-
-// sharedNode computes a subexpression once for all rows of a batch. Within the
-// narrower frame of a CASE it is computed as usual.
-type sharedNode struct {
-	of node
-	i  int
-}
-
-func (n *sharedNode) eval(fr *frame) (*vector.Vec, error) {
-	if fr.shared == nil {
-		return n.of.eval(fr)
+// CompileColumns makes programs that compute columns of the same batches, in one goroutine: they
+// share their memory, what they have made of a batch counts together, and a subexpression of several
+// is computed once.
+func CompileColumns(es []expr.Expr, in []plan.Column, env *function.Env) ([]*Program, error) {
+	if env == nil {
+		env = &function.Env{}
 	}
-	if v := fr.shared[n.i]; v != nil {
-		return v, nil
+	mem := newScratch(env)
+	c := newCompiler(in, env)
+	if calls := slices.ContainsFunc(es, shareable); calls && len(es) > 1 {
+		c.sharing(es)
 	}
-	v, err := n.of.eval(fr)
-	if err == nil {
-		fr.shared[n.i] = v
+	out := make([]*Program, len(es))
+	for i, e := range es {
+		var err error
+		if out[i], err = compileRoot(e.Type(), c, mem, func(c *compiler) (node, error) { return c.compile(e) }); err != nil {
+			return nil, err
+		}
 	}
-	return v, err
+	if len(c.shared) > 0 {
+		mem.share = make([]*vector.Vec, len(c.shared))
+	}
+	return out, nil
 }

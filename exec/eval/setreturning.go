@@ -31,8 +31,9 @@ type Sets struct {
 	calls []*setRun
 	m     vector.Meter
 	outer bool
-	n     int // input rows
-	row   int // current input row
+	lists *elements // of the only call, which is unnest; nil: it is not
+	n     int       // input rows
+	row   int       // current input row
 	in    bool
 	ord   int64 // rows returned for the current input row
 }
@@ -55,6 +56,9 @@ func CompileSets(calls []plan.SetCall, in []plan.Column, env *function.Env, oute
 		env = &function.Env{}
 	}
 	s := &Sets{m: env.NewMeter(), outer: outer}
+	if len(calls) == 1 && !outer && isUnnest(calls[0]) {
+		s.lists = &elements{}
+	}
 	for _, call := range calls {
 		sc := &setRun{SetCall: function.SetCall{Call: call, Env: env, Meter: &s.m}}
 		if call.Fn.Kind == fn.SetReturning {
@@ -91,6 +95,9 @@ func CompileSets(calls []plan.SetCall, in []plan.Column, env *function.Env, oute
 // Start begins a batch, which must not change until Next has returned io.EOF.
 func (s *Sets) Start(ctx context.Context, b *batch.Batch) (err error) {
 	s.n, s.row, s.in = b.Rows(), 0, false
+	if s.lists != nil {
+		*s.lists = elements{}
+	}
 	for _, c := range s.calls {
 		c.Args = c.Args[:0]
 		for _, p := range c.args {
@@ -113,6 +120,11 @@ func (s *Sets) Next(ctx context.Context, max int) (parents []int32, cols []arrow
 	}
 	defer s.m.Catch(1, &err)
 	s.m.Begin(ctx)
+	if s.lists != nil {
+		if parents, col, ord, ok, err := s.lists.next(&s.m, s.calls[0].Args[0], s.n, max); ok {
+			return parents, []arrow.Array{col}, ord, err
+		}
+	}
 	for len(parents) < max && s.row < s.n {
 		if !s.in {
 			s.ord = 0

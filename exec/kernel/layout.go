@@ -156,7 +156,9 @@ func dictOf(arr arrow.Array) *array.Data {
 	return d
 }
 
-func makeList(dt arrow.DataType, offs []int32, child arrow.Array, bits []byte) arrow.Array {
+// List makes a column of lists of child: that of row i are its elements [offs[i], offs[i+1]). bits are the rows that
+// are not NULL, nil for all.
+func List(dt arrow.DataType, offs []int32, child arrow.Array, bits []byte) arrow.Array {
 	n := len(offs) - 1
 	return array.MakeFromData(array.NewData(dt, n, []*memory.Buffer{buffer(bits), memory.NewBufferBytes(raw(offs))}, []arrow.ArrayData{child.Data()}, nullCount(bits, n), 0))
 }

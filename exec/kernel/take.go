@@ -58,7 +58,7 @@ func take(arr arrow.Array, idx []int32, neg bool) arrow.Array {
 			}
 			offs[i+1] = int32(len(rows))
 		}
-		return makeList(dt, offs, take(child, rows, false), bits)
+		return List(dt, offs, take(child, rows, false), bits)
 	default: // layStruct
 		a := arr.(*array.Struct)
 		kids := make([]arrow.Array, a.NumField())

@@ -61,7 +61,7 @@ func splitDistinct(r *rule.Run, n *plan.Aggregate) plan.Node {
 			s.args = append(s.args, c.Args[0])
 		}
 	}
-	if len(s.args) == 0 || len(s.args) > mostDistinct || len(n.Groups)+len(s.args) > 31 {
+	if len(s.args) == 0 || len(s.args) > mostDistinct || len(n.Groups)+len(s.args) > 31 || r.Estimates().KeptDistinct(n) {
 		return nil // a mask is an integer
 	}
 	for _, g := range n.Groups {

@@ -164,6 +164,7 @@ func (w *narrower) items(items []plan.Item) ([]plan.Item, bool) {
 			it.Expr = e
 			w.column(&it.Col, e.Type())
 		}
+		w.passed(it.Col.ID, e)
 		out[i] = it
 	}
 	return out, changed
@@ -188,6 +189,7 @@ func (w *narrower) aggregate(n *plan.Aggregate) plan.Node {
 		changed = changed || ok
 		a.Call = w.sum(call, n.Input)
 		w.column(&a.Col, a.Call.Typ)
+		w.chosen(a.Col.ID, a.Call)
 		c.Aggs[i] = a
 	}
 	if changed {
@@ -219,6 +221,7 @@ func (w *narrower) window(n *plan.Window) plan.Node {
 	for i, it := range n.Items {
 		it.Call, _ = w.call(it.Call)
 		w.column(&it.Col, it.Call.Typ)
+		w.chosen(it.Col.ID, it.Call)
 		off := func(e expr.Expr) expr.Expr {
 			if e == nil {
 				return nil

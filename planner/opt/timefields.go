@@ -30,11 +30,60 @@ func (w *narrower) bounded(c plan.Column, cs props.ColStats) {
 	}
 }
 
+// passed notes that a column has values of another, or none.
+func (w *narrower) passed(to expr.ColID, e expr.Expr) {
+	if c, ok := e.(*expr.Col); ok {
+		if b, ok := w.finite[c.ID]; ok {
+			w.finite[to] = b
+		}
+	}
+}
+
+// chosen notes that an aggregate or window function returns one of the values of its argument.
+func (w *narrower) chosen(to expr.ColID, c expr.AggCall) {
+	if c.Machine != nil {
+		return
+	}
+	switch c.Fn.Name {
+	case "min", "max", "first_value", "last_value", "nth_value":
+		w.passed(to, c.Args[0])
+	case "lag", "lead":
+		if len(c.Args) < 3 {
+			w.passed(to, c.Args[0])
+		}
+	}
+}
+
+// between returns the fixed numeric that holds the seconds between any two values of two columns.
+func (w *narrower) between(e expr.Expr) (types.Type, bool) {
+	c, ok := e.(*expr.Call)
+	if !ok || c.Fn == nil || c.Fn.ID != "timestamp_mi(timestamp,timestamp)" && c.Fn.ID != "timestamptz_mi(timestamptz,timestamptz)" {
+		return types.Type{}, false
+	}
+	const most = 999_999_999_999_999_999 / 2
+	for _, a := range c.Args {
+		col, ok := a.(*expr.Col)
+		if !ok {
+			return types.Type{}, false
+		}
+		if b, finite := w.finite[col.ID]; !finite || b[0] < -most || b[1] > most {
+			return types.Type{}, false
+		}
+	}
+	return types.FixedNumeric(types.MaxFixedDigits, 6, false), true
+}
+
 // field returns the fixed numeric that holds what extract returns.
 func (w *narrower) field(e *expr.Call) (types.Type, bool) {
 	name, of, ok := fieldCall(e)
 	if !ok || e.Typ.IsFixed() {
 		return types.Type{}, false
+	}
+	if datetime.IsEpoch(name) {
+		if t, ok := w.between(of); ok {
+			t.Mod = e.Typ.Mod
+			return t, true
+		}
 	}
 	f, ok := types.FieldOf(name, of.Type(), time.UTC)
 	if !ok {

@@ -1,6 +1,7 @@
 package datetime
 
 import (
+	"math"
 	"strings"
 	"time"
 
@@ -102,6 +103,38 @@ func DateTrunc(unit string, ts int64, loc *time.Location) (int64, error) {
 		return 0, ErrTimestampRange()
 	}
 	return v, nil
+}
+
+// Truncation returns date_trunc(unit, ts) as a function of many values that are not infinite, of which it remembers
+// days; nil for what DateTrunc must look at one by one. It is for one goroutine.
+func Truncation(unit string) func(ts int64) (v int64, ok bool) {
+	w := unitWord(strings.ToLower(unit))
+	if w.kind != kUnit {
+		return nil
+	}
+	u := dtUnit(w.val)
+	if step := truncMicros(u); step > 0 {
+		return func(ts int64) (int64, bool) {
+			q, _ := checked.FloorDiv(ts, step)
+			return q * step, true
+		}
+	}
+	if _, days := truncCivil(u, civil{2000, 1, 1, 0}); !days {
+		return nil
+	}
+	const never = math.MinInt64
+	first := byDay(func(day int64) int64 {
+		c, _ := truncCivil(u, toCivil(day*MicrosPerDay))
+		if v, ok := c.ts(); ok {
+			return v
+		}
+		return never
+	})
+	return func(ts int64) (int64, bool) {
+		day, _ := checked.FloorDiv(ts, MicrosPerDay)
+		v := first(day)
+		return v, v != never
+	}
 }
 
 // DateTruncInterval is date_trunc() of an interval.

@@ -7,7 +7,7 @@ import (
 )
 
 // Field is a field of dates, times or timestamps that is a whole number of 10^-Scale: what Extract returns,
-// without a decimal for each value.
+// without a decimal for each value. It is for one goroutine.
 type Field struct {
 	Get   func(v int64) int64 // of a value that is not infinite
 	Scale int32
@@ -71,7 +71,7 @@ func stampField(u dtUnit, t Kind, loc *time.Location) (Field, bool) {
 			return clock(us)
 		}
 	} else if f, ok = dayField(u); ok {
-		day := f.Get
+		day := byDay(f.Get)
 		f.Get = func(v int64) int64 {
 			d, _ := checked.FloorDiv(v, MicrosPerDay)
 			return day(d)
@@ -82,6 +82,26 @@ func stampField(u dtUnit, t Kind, loc *time.Location) (Field, bool) {
 		f.Get = func(v int64) int64 { return local(v + int64(offsetAt(v, loc))*microsPerSec) }
 	}
 	return f, ok
+}
+
+// byDay returns f with a memory of days: those of a table are few and come again and again.
+func byDay(f func(day int64) int64) func(day int64) int64 {
+	type known struct {
+		day, value int64
+		some       bool
+	}
+	const days = 1 << 9
+	var memory []known // for one goroutine, as Field is
+	return func(day int64) int64 {
+		if memory == nil {
+			memory = make([]known, days)
+		}
+		k := &memory[day&(days-1)]
+		if !k.some || k.day != day {
+			*k = known{day, f(day), true}
+		}
+		return k.value
+	}
 }
 
 // clockField is a field of a time of day or, of either sign, of an interval's microseconds.

@@ -79,36 +79,68 @@ func (p *jsonScan) nested() {
 
 // JSONField returns the text of a member of an object, of duplicates the last.
 func JSONField(s, key string) (text string, ok bool) {
+	var at [1]Span
+	Members(s, []string{key}, at[:])
+	return s[at[0].From:at[0].To], at[0].To > 0
+}
+
+// Span is where a value stands in a text; To is 0 if there is none.
+type Span struct{ From, To int32 }
+
+// Members finds the members of an object by their names, of duplicates the last.
+func Members(s string, keys []string, out []Span) {
+	clear(out)
 	p := jsonScan{s: s}
 	p.space()
 	if !p.at('{') {
-		return "", false
+		return
 	}
 	p.i++
 	for {
 		p.space()
 		if !p.at('"') {
-			return text, ok
+			return
 		}
 		from := p.i
 		name, escapes := p.str()
-		match := name == key
 		if escapes {
 			name, _ = JSONText(p.s[from:p.i])
-			match = name == key
 		}
 		p.space()
 		p.i++ // the colon
 		v := p.value()
-		if match {
-			text, ok = v, true
+		for k := range keys {
+			if keys[k] == name {
+				out[k] = Span{int32(p.i - len(v)), int32(p.i)}
+			}
 		}
 		p.space()
 		if !p.at(',') {
-			return text, ok
+			return
 		}
 		p.i++
 	}
+}
+
+// JSONPath follows keys and indexes from a value on, as #> does.
+func JSONPath(s string, path []string) (text string, ok bool) {
+	for _, step := range path {
+		p := jsonScan{s: s}
+		p.space()
+		ok = false
+		switch {
+		case p.at('{'):
+			s, ok = JSONField(s, step)
+		case p.at('['):
+			if i, num := pathIndex(step); num {
+				s, ok = JSONElement(s, i)
+			}
+		}
+		if !ok {
+			return "", false
+		}
+	}
+	return s, true
 }
 
 // JSONBElement is JSONElement for jsonb, where a scalar counts as an array of
@@ -164,6 +196,31 @@ func eachElement(s string, f func(v string) bool) bool {
 		}
 		p.i++
 	}
+}
+
+// Length returns how many elements an array has; ok is false of other values.
+func Length(s string) (n int, ok bool) {
+	ok = eachElement(s, func(string) bool { n++; return true })
+	return n, ok
+}
+
+// KindOf is Value.TypeOf of a text.
+func KindOf(s string) string {
+	p := jsonScan{s: s}
+	p.space()
+	switch {
+	case p.at('{'):
+		return Value{Kind: Object}.TypeOf()
+	case p.at('['):
+		return Value{Kind: Array}.TypeOf()
+	case p.at('"'):
+		return Value{Kind: String}.TypeOf()
+	case p.at('t'), p.at('f'):
+		return Value{Kind: Bool}.TypeOf()
+	case p.at('n'):
+		return Value{}.TypeOf()
+	}
+	return Value{Kind: Number}.TypeOf()
 }
 
 // JSONText returns a value's text as ->> does: a string unquoted; ok is false

@@ -311,7 +311,9 @@ func stringToArray(c *function.Call, args []*vector.Vec) (*vector.Vec, error) {
 		b.Append(true)
 		p := NewSplitter(row)
 		elems.Reserve(p.count())
-		elems.ReserveData(len(p.rest))
+		if n := len(p.rest); elems.DataCap()-elems.DataLen() < n {
+			elems.ReserveData(max(n, elems.DataLen())) // a row's bytes at a time would copy all before them for each row
+		}
 		for s, null, ok := p.Next(); ok; s, null, ok = p.Next() {
 			if null {
 				elems.AppendNull()

@@ -1,6 +1,8 @@
 package jsonfn
 
 import (
+	"strings"
+
 	"github.com/tributarydb/tributary/exec/function"
 	"github.com/tributarydb/tributary/exec/vector"
 	"github.com/tributarydb/tributary/sql/json"
@@ -12,22 +14,6 @@ import (
 func addJSON(t function.Table) {
 	for _, j := range []string{"json", "jsonb"} {
 		b := j == "jsonb"
-		whole := func(v json.Value, err error) (string, error) {
-			if err != nil {
-				return "", err
-			}
-			return jsonText(v, b), nil
-		}
-		text := func(v json.Value, err error) (string, error) {
-			if err != nil {
-				return "", err
-			}
-			s, ok := v.Text()
-			if !ok {
-				return "", function.ErrNull
-			}
-			return s, nil
-		}
 		// members and elements are found in the text, without a tree
 		element := json.JSONElement
 		if b {
@@ -38,30 +24,24 @@ func addJSON(t function.Table) {
 		t.Put(j+"_object_field_text("+j+",text)", found(b, asText(json.JSONField)))
 		t.Put(j+"_array_element("+j+",int4)", found(b, item))
 		t.Put(j+"_array_element_text("+j+",int4)", found(b, asText(item)))
-		path := func(c *function.Call, a []types.Datum) (json.Value, error) {
-			v, err := parseJSON(a[0].(string), b)
-			if err != nil {
-				return v, err
-			}
-			p, ok := pathOf(a[1:])
-			if !ok {
-				return v, function.ErrNull
-			}
-			r, ok := v.Path(p)
-			if !ok {
-				return r, function.ErrNull
-			}
-			return r, nil
+		path := func(text bool) function.Maker {
+			return function.Always(function.Loose(func(c *function.Call, a []types.Datum) (types.Datum, error) {
+				p, ok := pathOf(a[1:])
+				if !ok {
+					return nil, nil
+				}
+				return followed(a[0].(string), p, b, text)
+			}))
 		}
-		t.Put(j+"_extract_path("+j+",text[])", function.Always(function.Loose(func(c *function.Call, a []types.Datum) (types.Datum, error) {
-			return function.OrNull(whole(path(c, a)))
-		})))
-		t.Put(j+"_extract_path_text("+j+",text[])", function.Always(function.Loose(func(c *function.Call, a []types.Datum) (types.Datum, error) { return function.OrNull(text(path(c, a))) })))
+		t.Put(j+"_extract_path("+j+",text[])", path(false))
+		t.Put(j+"_extract_path_text("+j+",text[])", path(true))
 		t.Put(j+"_typeof("+j+")", function.Always(function.Try1(func(_ *function.Call, s string) (string, error) {
-			v, err := json.Outline(s)
-			return v.TypeOf(), err
+			return json.KindOf(s), nil
 		})))
 		t.Put(j+"_array_length("+j+")", function.Always(function.Try1(func(_ *function.Call, s string) (int64, error) {
+			if n, ok := json.Length(s); ok {
+				return int64(n), nil
+			}
 			v, err := json.Outline(s)
 			if err != nil {
 				return 0, err
@@ -202,6 +182,23 @@ func found[K any](binary bool, find func(s string, by K) (string, bool)) functio
 		}
 		return v, nil
 	}))
+}
+
+// followed returns what a path leads to, nil if that is nothing. The value at its beginning may have spaces around it.
+func followed(s string, path []string, binary, text bool) (types.Datum, error) {
+	if !binary {
+		if err := json.CheckStrings(s); err != nil {
+			return nil, err
+		}
+	}
+	v, ok := json.JSONPath(s, path)
+	if v = strings.Trim(v, " \t\n\r"); ok && text {
+		v, ok = json.JSONText(v)
+	}
+	if !ok {
+		return nil, nil
+	}
+	return v, nil
 }
 
 // asText makes find return what it finds as ->> does.

@@ -27,10 +27,8 @@ func addDatetime(t function.Table) {
 		t.Put("extract(text,"+ty+")", function.Always(extract))
 		t.Put("date_part(text,"+ty+")", function.Always(datePart))
 	}
-	t.Put("date_trunc(text,timestamp)", function.Always(function.Try2(func(_ *function.Call, u string, v int64) (int64, error) { return datetime.DateTrunc(u, v, nil) })))
-	t.Put("date_trunc(text,timestamptz)", function.Always(function.Try2(func(c *function.Call, u string, v int64) (int64, error) {
-		return datetime.DateTrunc(u, v, c.Env.Location())
-	})))
+	t.Put("date_trunc(text,timestamp)", function.Always(dateTrunc))
+	t.Put("date_trunc(text,timestamptz)", function.Always(dateTrunc))
 	t.Put("date_trunc(text,timestamptz,text)", function.Always(function.Try3(func(c *function.Call, u string, v int64, zone string) (int64, error) {
 		if datetime.IsInfTimestamp(v) {
 			return v, nil

@@ -2,6 +2,7 @@ package timefn
 
 import (
 	"math"
+	"time"
 
 	"github.com/tributarydb/tributary/exec/function"
 	"github.com/tributarydb/tributary/exec/vector"
@@ -39,6 +40,40 @@ func extract(c *function.Call, args []*vector.Vec) (*vector.Vec, error) {
 	out.Off, out.Data = off, data
 	return out, nil
 }
+
+// dateTrunc is date_trunc(unit, timestamp), in a typed loop where the unit is the same for all rows and days are those of
+// UTC.
+func dateTrunc(c *function.Call, args []*vector.Vec) (*vector.Vec, error) {
+	loc := c.Env.Location()
+	if c.Types[1].OID == types.TimestampOID {
+		loc = time.UTC
+	}
+	if args[0].One && !args[1].One && loc == time.UTC {
+		if trunc := datetime.Truncation(args[0].Str(0)); trunc != nil {
+			at, out, ok := vector.IntReader(args[1]), vector.Alloc[int64](c.Arena, c.N), true
+			for i := 0; ok && i < c.N; i++ {
+				if c.Skip(i) {
+					continue
+				}
+				v := at(i)
+				if out[i] = v; !datetime.IsInfTimestamp(v) {
+					out[i], ok = trunc(v)
+				}
+			}
+			if ok {
+				return vector.NewFixed(vector.I64, out, c.Valid), nil
+			}
+		}
+	}
+	return dateTruncSlow(c, args)
+}
+
+var dateTruncSlow = function.Try2(func(c *function.Call, unit string, v int64) (int64, error) {
+	if c.Types[1].OID == types.TimestampOID {
+		return datetime.DateTrunc(unit, v, nil)
+	}
+	return datetime.DateTrunc(unit, v, c.Env.Location())
+})
 
 var extractSlow = function.Datums(func(c *function.Call, a []types.Datum) (types.Datum, error) {
 	v, ok, err := types.Extract(a[0].(string), c.Types[1], a[1], c.Env.Location())

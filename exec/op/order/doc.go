@@ -10,8 +10,8 @@
 //
 // Keys are byte strings that compare as ORDER BY wants (kernel.KeyEncoder).
 // Where rows need to be together only by their first keys, as windows do, and
-// memory holds them, the threads cut what they have sorted into ranges, and each
-// gives one (split.go). With a limit a thread keeps about so many rows, and the
+// memory holds them, they are divided into ranges, and each thread sorts and gives
+// one (split.go). With a limit a thread keeps about so many rows, and the
 // threads tell each other from which key on rows are not needed.
 //
 // Memory: a thread charges its rows and keys; a refusal writes them as a run.

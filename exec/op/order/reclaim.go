@@ -5,7 +5,6 @@ import (
 	"io"
 
 	"github.com/tributarydb/tributary/exec/mem"
-	"github.com/tributarydb/tributary/exec/rowset"
 	"github.com/tributarydb/tributary/exec/spill"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -46,7 +45,7 @@ func (h *heldStream) write(ctx context.Context, o *sorter) error {
 	}
 	h.sortedStream = in[0]
 	o.reset()
-	o.held, o.sortedRows = nil, orderedSet{}
+	o.held = nil
 	o.acct.Shrink(o.acct.Used() - o.open)
 	return nil
 }
@@ -70,9 +69,8 @@ func (s *shared) reclaim(ctx context.Context) (bool, error) {
 				return false, err
 			}
 		}
-		l.set, l.keys, l.sortedRows = rowset.New(s.cfg.Types), nil, orderedSet{}
 	}
-	s.split.sorted = nil
+	s.split.set = nil
 	s.split.acct.Shrink(s.split.acct.Used())
 	return true, nil
 }

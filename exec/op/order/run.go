@@ -64,7 +64,6 @@ func (o *sorter) spillRun(ctx context.Context) error {
 	s.withKeys = o.keysApart()
 	s.rows = o.runBatchRows(per)
 	o.reset()
-	o.sortedRows = orderedSet{}
 	return o.writeRun(ctx, s)
 }
 

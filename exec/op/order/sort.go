@@ -37,8 +37,8 @@ type Config struct {
 //
 // A run is what memory holds, sorted; while there is only one it stays there.
 // With a limit a thread keeps that many rows and throws away the rest as it goes.
-// With a split the threads' rows are cut into ranges where memory held them all
-// (sort_split.go); else thread 0 gives them.
+// With a split the threads' rows are divided into ranges where memory held them all
+// (split.go); else thread 0 gives them.
 func NewSort(rt *op.Runtime, st *op.Stats, cfg Config, in []op.Operator) []op.Operator {
 	s := &shared{cfg: cfg, rt: rt, st: st, stop: make(chan struct{})}
 	for i := 0; i < rt.Threads; i++ {
@@ -87,9 +87,8 @@ type sorter struct {
 	open   int64       // bytes of acct that batches of runs take
 	rows   []int32     // room for those of a batch
 
-	mu sync.Mutex // held while the thread works on its rows, and for state
-
-	sortedRows orderedSet // with a split, once sorted
+	mu  sync.Mutex // held while the thread works on its rows, and for state
+	ids []uint32   // the rows' numbers, while the thread waits for others
 }
 
 func (o *sorter) Open(ctx context.Context) error {
@@ -389,13 +388,8 @@ func (o *sorter) begin(ctx context.Context) error {
 	return nil
 }
 
-// sorted sorts what is in memory. The stream is the caller's own: sortedRows may be emptied before
-// it is read.
+// sorted sorts what is in memory.
 func (o *sorter) sorted() *orderedSet {
-	if o.sortedRows.set != nil {
-		own := o.sortedRows
-		return &own
-	}
 	o.set.Finish()
 	order := kernel.Order(o.keys, nil)
 	if n := o.s.cfg.Limit; n >= 0 && int64(len(order)) > n {
@@ -441,7 +435,7 @@ func (o *sorter) free() {
 		o.stream = nil
 	}
 	spill.RemoveAll(o.runs)
-	o.runs, o.set, o.keys, o.sortedRows, o.held = nil, nil, nil, orderedSet{}, nil
+	o.runs, o.set, o.keys, o.held = nil, nil, nil, nil
 	if o.acct != nil {
 		o.acct.Shrink(o.acct.Used())
 	}

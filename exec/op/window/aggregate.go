@@ -340,6 +340,14 @@ func integers(n int, f func(i int) int64) arrow.Array {
 	return batch.FromSlice(arrow.PrimitiveTypes.Int64, out, nil)
 }
 
+func floats(n int, f func(i int) float64) arrow.Array {
+	out := make([]float64, n)
+	for i := range out {
+		out[i] = f(i)
+	}
+	return batch.FromSlice(arrow.PrimitiveTypes.Float64, out, nil)
+}
+
 // pick returns the values of arr at rows; NULL for -1. Many rows may have the same long value.
 func (o *window) pick(ctx context.Context, t types.Type, arr arrow.Array, rows []int32) (arrow.Array, error) {
 	arr = kernel.Flatten(arr)

@@ -9,6 +9,9 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
+// span is a run of rows.
+type span struct{ from, to int64 }
+
 // block is a chunk of rows that is in memory: its rows in order, and their peers. Rows
 // and peer groups have the numbers that they have in the block's rows.
 type block struct {
@@ -51,16 +54,16 @@ func (p *block) last(i int) int64  { return p.parts[p.part[i]].to }
 func (p *block) groupOf(i int) int64 { return p.groups + int64(p.group[i]) }
 
 // place fills in rows [from, to) of the block, which are of partition whole. The first of them is
-// of peer group c.group, which begins at c.peer, the last of one that ends at c.peerEnd; peers
-// reports whether a row is a peer of the one before. It returns the number of the last one's group.
-func (p *block) place(from, to int, whole span, c chunk, peers func(i int) bool) int64 {
+// of peer group c.group, which begins at c.peer, the last of one that ends at c.peerEnd; changes are
+// the rows that are no peers of the one before. It returns the number of the last one's group.
+func (p *block) place(from, to int, whole span, c chunk, changes []bool) int64 {
 	if from == 0 {
 		p.groups = c.group
 	}
 	group, peer, part := int32(c.group-p.groups), c.peer, int32(len(p.parts))
 	p.parts = append(p.parts, whole)
 	for i := from; i < to; i++ {
-		if i > from && !peers(i) {
+		if i > from && changes[i] {
 			group++
 			peer = p.base + int64(i)
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/eval"
 	"github.com/tributarydb/tributary/exec/function"
+	"github.com/tributarydb/tributary/exec/kernel"
 	"github.com/tributarydb/tributary/planner/fn"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -67,34 +68,11 @@ func (f *call) compute(ctx context.Context, r *rows, p *block) (arrow.Array, err
 	case "dense_rank":
 		return integers(n, func(i int) int64 { return p.groupOf(i) - p.groupsOf(i, r.groups).from + 1 }), nil
 	case "percent_rank":
-		return f.w.column(ctx, t, n, func(i int) (types.Datum, error) {
-			if p.last(i)-p.first(i) == 1 {
-				return 0.0, nil
-			}
-			return float64(p.peer[i]-p.first(i)) / float64(p.last(i)-p.first(i)-1), nil
-		})
+		return floats(n, func(i int) float64 { return float64(p.peer[i]-p.first(i)) / float64(max(p.last(i)-p.first(i)-1, 1)) }), nil
 	case "cume_dist":
-		return f.w.column(ctx, t, n, func(i int) (types.Datum, error) {
-			return float64(p.peerEnd[i]-p.first(i)) / float64(p.last(i)-p.first(i)), nil
-		})
+		return floats(n, func(i int) float64 { return float64(p.peerEnd[i]-p.first(i)) / float64(p.last(i)-p.first(i)) }), nil
 	case "ntile":
-		return f.w.column(ctx, t, n, func(i int) (types.Datum, error) {
-			d, err := r.tiles(ctx, f, p.first(i))
-			if d == nil || err != nil {
-				return nil, err
-			}
-			k, _ := d.(int64)
-			if k <= 0 {
-				return nil, pgerr.New(pgerr.InvalidArgumentForNtile, "argument of ntile must be greater than zero")
-			}
-			all := p.last(i) - p.first(i)
-			size, more := all/k, all%k
-			before := p.base + int64(i) - p.first(i)
-			if before < more*(size+1) {
-				return before/(size+1) + 1, nil
-			}
-			return more + (before-more*(size+1))/max(size, 1) + 1, nil
-		})
+		return f.ntile(ctx, r, p)
 	case "lag", "lead":
 		rows := make([]int64, n)
 		some := false // rows take the default
@@ -117,6 +95,16 @@ func (f *call) compute(ctx context.Context, r *rows, p *block) (arrow.Array, err
 			} else if rows[i] = -1; len(args) > 2 {
 				rows[i], some = -2, true
 			}
+		}
+		if some && len(r.chunks) == 1 && f.alike(2) {
+			// The values, and after them the defaults.
+			to := make([]int32, n)
+			for i, row := range rows {
+				if to[i] = int32(row); row == -2 {
+					to[i] = int32(n + i)
+				}
+			}
+			return f.w.pick(ctx, t, kernel.Concat(t.Arrow(), []arrow.Array{args[0], args[2]}), to)
 		}
 		arr, err := r.pick(ctx, f, rows)
 		if err != nil || !some {
@@ -152,6 +140,40 @@ func (f *call) compute(ctx context.Context, r *rows, p *block) (arrow.Array, err
 		return r.pick(ctx, f, rows)
 	}
 	return nil, pgerr.Unsupported("window function %s is not supported", f.item.Call.Fn.Name)
+}
+
+// alike reports whether argument k and the first one are as the call's values are.
+func (f *call) alike(k int) bool {
+	t := f.item.Call.Typ
+	return f.item.Call.Args[0].Type().SamePhysical(t) && f.item.Call.Args[k].Type().SamePhysical(t)
+}
+
+// ntile computes ntile, whose argument is the same in all of a partition.
+func (f *call) ntile(ctx context.Context, r *rows, p *block) (arrow.Array, error) {
+	out, valid := make([]int32, p.n), make([]byte, batch.BitmapBytes(p.n))
+	for i := range out {
+		d, err := r.tiles(ctx, f, p.first(i))
+		if err != nil {
+			return nil, err
+		}
+		if d == nil {
+			continue
+		}
+		k, _ := d.(int64)
+		if k <= 0 {
+			return nil, pgerr.New(pgerr.InvalidArgumentForNtile, "argument of ntile must be greater than zero")
+		}
+		all := p.last(i) - p.first(i)
+		size, more := all/k, all%k
+		before := p.base + int64(i) - p.first(i)
+		batch.SetBit(valid, i)
+		if before < more*(size+1) {
+			out[i] = int32(before/(size+1) + 1)
+			continue
+		}
+		out[i] = int32(more + (before-more*(size+1))/max(size, 1) + 1)
+	}
+	return batch.FromSlice(f.item.Call.Typ.Arrow(), out, valid), nil
 }
 
 // tiles returns ntile's argument in the first row of a partition.

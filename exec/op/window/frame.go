@@ -20,9 +20,6 @@ type frameSet struct {
 	start, end []int64
 }
 
-// span is a run of rows.
-type span struct{ from, to int64 }
-
 // spans are the rows of a frame, in order. What EXCLUDE leaves out is a run of
 // peers, but perhaps for the row itself, so that three runs are left at most.
 func (s *frameSet) spans(i int) (out [3]span) {
@@ -202,6 +199,16 @@ func (f *call) offsets(ctx context.Context, r *rows, p *block, dst []int64, side
 func (f *call) rangeOffsets(ctx context.Context, r *rows, p *block, dst []int64, side int, back bool, off types.Datum) error {
 	if len(f.w.order) != 1 {
 		return pgerr.New(pgerr.WindowingError, "RANGE with offset PRECEDING/FOLLOWING requires exactly one ORDER BY column")
+	}
+	if spec := f.w.orderSpecs[0]; r.file == nil {
+		arr, err := f.w.order[0].Eval(ctx, p.b)
+		if err != nil {
+			return err
+		}
+		s := sweeping{p: p, arr: arr, dst: dst, after: side == 1, desc: spec.Desc}
+		if s.place(spec.Type, back, off) {
+			return nil
+		}
 	}
 	vals, err := r.values(ctx, p)
 	if err != nil {

@@ -44,10 +44,10 @@ type window struct {
 	held     []run        // rows of the next block's first partition that are read already
 	filed    *filed       // the open partition, where memory was refused
 	failed   error        // rows were lost
-	key      []byte       // of the open partition
 	rest     *batch.Batch // rows not processed yet
-	restKey  *kernel.Keys
-	cost     int64 // blockCost of all of rest
+	begins   []bool       // of them: it begins a partition
+	key      []byte       // of the partition that the last of them is of
+	cost     int64        // blockCost of all of rest
 	at       int
 	ended    bool
 	long     int64 // bytes charged for long values of the batch that is made
@@ -202,15 +202,14 @@ func (o *window) block(ctx context.Context) (*batch.Batch, []int32, error) {
 		if !more {
 			break
 		}
-		if key := o.restKey.At(o.at); o.filed == nil && len(o.starts) == 0 || !bytes.Equal(key, o.key) {
+		if o.filed == nil && len(o.starts) == 0 || o.begins[o.at] {
 			if o.filed != nil || len(o.starts) > 0 && (o.rows >= o.rt.Rows() || o.acct.Used() >= blockBytes) {
 				break
 			}
-			o.key = append(o.key[:0], key...)
 			o.starts = append(o.starts, int32(o.rows))
 		}
-		end := o.at
-		for end < o.rest.N && bytes.Equal(o.restKey.At(end), o.key) {
+		end := o.at + 1
+		for end < o.rest.N && !o.begins[end] {
 			end++
 		}
 		if o.filed == nil {
@@ -295,7 +294,7 @@ func (o *window) look(ctx context.Context) (bool, error) {
 			continue
 		}
 		b = kernel.Compact(b)
-		if o.restKey, err = o.keys(ctx, o.part, o.partSpecs, b); err != nil {
+		if err := o.divide(ctx, b); err != nil {
 			return false, err
 		}
 		o.rest, o.at, o.cost = b, 0, blockCost(b)
@@ -308,6 +307,53 @@ func (o *window) wait(ctx context.Context) (*batch.Batch, error) {
 	o.mu.Unlock()
 	defer o.mu.Lock()
 	return o.in.Next(ctx)
+}
+
+// divide finds which rows begin a partition: those that differ from the row before.
+func (o *window) divide(ctx context.Context, b *batch.Batch) (err error) {
+	if o.begins, err = o.changes(ctx, o.part, o.partSpecs, b); err != nil {
+		return err
+	}
+	first, err := o.keys(ctx, o.part, o.partSpecs, b.Slice(0, 1))
+	if err != nil {
+		return err
+	}
+	o.begins[0] = !bytes.Equal(first.At(0), o.key)
+	last, err := o.keys(ctx, o.part, o.partSpecs, b.Slice(b.N-1, b.N))
+	if err != nil {
+		return err
+	}
+	o.key = append(o.key[:0], last.At(0)...)
+	return nil
+}
+
+// changes returns which rows differ from the row before in the values of expressions; not the first.
+func (o *window) changes(ctx context.Context, progs []*eval.Program, specs []kernel.KeySpec, b *batch.Batch) ([]bool, error) {
+	out := make([]bool, b.N)
+	for i, p := range progs {
+		arr, err := p.Eval(ctx, b)
+		if op.TooLong(err, b.N) {
+			return o.keyChanges(ctx, progs, specs, b)
+		}
+		if err != nil {
+			return nil, err
+		}
+		specs[i].Changes(arr, out)
+	}
+	return out, nil
+}
+
+// keyChanges is changes where the values of all rows do not fit at once.
+func (o *window) keyChanges(ctx context.Context, progs []*eval.Program, specs []kernel.KeySpec, b *batch.Batch) ([]bool, error) {
+	keys, err := o.keys(ctx, progs, specs, b)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]bool, b.N)
+	for i := 1; i < b.N; i++ {
+		out[i] = !likeLast(keys, i)
+	}
+	return out, nil
 }
 
 // keys encodes expressions over a batch; without expressions the keys are empty.

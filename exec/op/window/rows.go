@@ -83,11 +83,10 @@ func chunkOf(begins []int64, row int64) int {
 
 // inMemory makes the rows of partitions that begin at starts.
 func (o *window) inMemory(ctx context.Context, b *batch.Batch, starts []int32) (*rows, *block, error) {
-	keys, err := o.keys(ctx, o.order, o.orderSpecs, b)
+	changes, err := o.changes(ctx, o.order, o.orderSpecs, b)
 	if err != nil {
 		return nil, nil, err
 	}
-	peers := func(i int) bool { return len(o.order) == 0 || likeLast(keys, i) }
 	p := newBlock(b, len(o.funcs))
 	group := int64(-1)
 	for k, from := range starts {
@@ -96,7 +95,7 @@ func (o *window) inMemory(ctx context.Context, b *batch.Batch, starts []int32) (
 			to = int(starts[k+1])
 		}
 		whole := span{int64(from), int64(to)}
-		group = p.place(int(from), to, whole, chunk{peer: whole.from, group: group + 1, peerEnd: whole.to}, peers)
+		group = p.place(int(from), to, whole, chunk{peer: whole.from, group: group + 1, peerEnd: whole.to}, changes)
 	}
 	n := int64(b.N)
 	r := &rows{w: o, chunks: []chunk{{peerEnd: n}}, begins: []int64{0, n}, groups: group + 1, calls: make([]callRows, len(o.funcs)), loaded: []*block{p}, own: p}
@@ -128,15 +127,11 @@ func (r *rows) block(ctx context.Context, c int) (*block, error) {
 	}
 	p := newBlock(b, len(r.calls))
 	p.number, p.base, p.held = c, ch.base, held
-	peers := func(int) bool { return true }
-	if len(r.w.order) > 0 {
-		keys, err := r.w.keys(ctx, r.w.order, r.w.orderSpecs, b)
-		if err != nil {
-			return nil, err
-		}
-		peers = func(i int) bool { return likeLast(keys, i) }
+	changes, err := r.w.changes(ctx, r.w.order, r.w.orderSpecs, b)
+	if err != nil {
+		return nil, err
 	}
-	p.place(0, p.n, span{0, r.begins[len(r.chunks)]}, ch, peers)
+	p.place(0, p.n, span{0, r.begins[len(r.chunks)]}, ch, changes)
 	r.loaded = slices.Insert(r.loaded, 0, p)
 	return p, nil
 }
