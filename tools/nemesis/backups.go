@@ -30,10 +30,11 @@ type backups struct {
 	fault  atomic.Pointer[string] // of the bucket, now
 	failed atomic.Bool            // the bucket has failed since the last check
 
-	archive string // the place of the archive; "" for none
-	plain   string // of backups
-	whole   bool   // plain has a backup of everything
-	moved   int    // how often plain was left
+	archive string    // the place of the archive; "" for none
+	plain   string    // of backups
+	whole   bool      // plain has a backup of everything
+	moved   int       // how often plain was left
+	began   time.Time // when there was a past to read
 	// skewed: a clock was moved, so times say nothing from then on.
 	skewed atomic.Bool
 
@@ -211,7 +212,7 @@ func (b *backups) restore(ctx context.Context, f fault, r *rand.Rand) error {
 		case "moment":
 			return b.restored(ctx, o, false, "--from", b.archive, "--as-of", at.Format(time.RFC3339Nano))
 		case "past":
-			b.past(ctx, f.nodes[0], o, at)
+			_ = b.past(ctx, f.nodes[0], o, at) // perhaps no node that can be reached knows it
 			return nil
 		}
 		b.schema(ctx, f.nodes[0], o, "'"+b.archive+"' AS OF '"+at.Format(time.RFC3339Nano)+"'", r)
@@ -341,7 +342,7 @@ var always = []struct{ what, sql string }{
 	{"rows are spoilt", "SELECT count(*) FROM nm_inserts WHERE note IS DISTINCT FROM 'row ' || id"},
 	{"rows are there twice", "SELECT count(*) - count(DISTINCT id) FROM nm_inserts"},
 	{"temporary tables are left", "SELECT count(*) FROM pg_class WHERE relpersistence = 't'"},
-	{"new rows were refused", "WITH x AS (INSERT INTO nm_inserts SELECT max(id) + 1, 'new' FROM nm_inserts RETURNING id) SELECT 1 - count(*) FROM x"},
+	{"new rows were refused", "WITH x AS (INSERT INTO nm_inserts SELECT coalesce(max(id), 0) + 1, 'new' FROM nm_inserts RETURNING id) SELECT 1 - count(*) FROM x"},
 }
 
 // serve starts a node of a restored cluster.
@@ -423,26 +424,37 @@ func (b *backups) all(ctx context.Context, node int, sql string, before ...strin
 }
 
 // past reads what the cluster itself says that schemas were.
-func (b *backups) past(ctx context.Context, node int, o observation, at time.Time) {
+func (b *backups) past(ctx context.Context, node int, o observation, at time.Time) error {
 	o.bare = true
 	err := b.observe(ctx, o, func(sql string) ([][]any, error) {
 		return b.all(ctx, node, sql, "SET tributary.as_of = '"+at.Format(time.RFC3339Nano)+"'")
 	})
-	if err != nil { // no node that can be reached knows it
+	if err != nil {
 		b.c.note("%v", err)
 		b.done["restore past, refused"]++
 	}
+	return err
 }
 
-// final makes and restores a backup when nothing is wrong any more.
-func (b *backups) final(ctx context.Context, s *session) {
+// final makes a backup when nothing is wrong any more, and reads the past of each node.
+func (b *backups) final(ctx context.Context) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.failed.Store(false)
 	r := rand.New(rand.NewPCG(b.c.o.Seed, uint64(b.n)))
-	err := until(ctx, "a backup", func(ctx context.Context) error { return b.make(ctx, s.fixed, "all", r) })
+	err := until(ctx, "a backup", func(ctx context.Context) error { return b.make(ctx, 0, "all", r) })
 	if err != nil {
 		b.c.report("%v", err)
+	}
+	for i, n := range b.c.nodes {
+		if b.archive == "" || b.skewed.Load() {
+			return
+		}
+		at := b.began.Add(time.Duration(r.Int64N(int64(time.Since(b.began))))).Truncate(time.Microsecond)
+		o := observation{what: "read past of " + n.name + " at " + at.Format(time.RFC3339Nano), from: at.Add(-slack), to: at.Add(slack)}
+		if err := b.past(ctx, i, o, at); err != nil {
+			b.c.report("%v", err)
+		}
 	}
 }
 

@@ -42,6 +42,7 @@ func (w *schemas) setup(ctx context.Context, s *session) error {
 	if s.c.backups.archive == "" {
 		return setupAll(ctx, s, "CREATE ROLE nm_role")
 	}
+	defer func() { s.c.backups.began = time.Now() }()
 	return setupAll(ctx, s, "CREATE ROLE nm_role", "ALTER SYSTEM SET archive_timeout = '1s'", "ALTER SYSTEM SET archive = '"+s.c.backups.archive+"'")
 }
 
@@ -289,7 +290,7 @@ func (w *schemas) check(ctx context.Context, s *session, first bool) error {
 		return nil
 	}
 	b := s.c.backups
-	b.final(ctx, s)
+	b.final(ctx)
 	for _, o := range b.taken() {
 		if err := w.judge(o); err != nil {
 			return err
