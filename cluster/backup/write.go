@@ -83,7 +83,7 @@ func (d *Dir) Write(ctx context.Context, h Head, state *catalog.State, o Options
 	}
 	p = w.progress()
 	h.Files, h.Bytes = p.Files, p.Bytes
-	h.At = h.At.UTC().Truncate(time.Millisecond)
+	h.At = h.At.UTC().Add(time.Millisecond - 1).Truncate(time.Millisecond)
 	for ; ; h.At = h.At.Add(time.Millisecond) { // two backups in a millisecond
 		name = fmt.Sprintf("%s-%d", h.At.Format("20060102T150405.000Z"), h.Version)
 		if _, err := d.fs.Size(d.backup(name)); err != nil {

@@ -153,7 +153,8 @@ func (c backups) backupTo(ctx context.Context, x *session.Execution, n *parse.Ba
 	if err != nil {
 		return nil, err
 	}
-	head := backup.Head{Cluster: state.Cluster(), Version: state.Version(), At: began}
+	// Not before any commit that the state has: AS OF must not give what came later.
+	head := backup.Head{Cluster: state.Cluster(), Version: state.Version(), At: time.Now()}
 	if n.Kind != "" {
 		if state, err = catalog.WithoutSessions(state); err != nil {
 			return nil, err

@@ -201,7 +201,7 @@ func Start(ctx context.Context, o Options) (_ *Node, err error) {
 		addr = ln.Addr().String()
 	}
 	n.self = catalog.Node{ID: n.dir.ID, Name: n.o.Name, Addr: addr, PG: o.PG, HTTP: o.HTTP, Cores: runtime.NumCPU(), Threads: o.Threads, Memory: o.Memory, Zone: o.Zone}
-	if n.past, n.closePast, err = openPast(o.Data, n.pool, o.Log, func() bool { return n.lowOnDisk(n.dir.ID) }); err != nil {
+	if n.past, n.closePast, err = openPast(o.Data, n.pool, o.Log, askOthers(n.dir.ID, func() *raftnode.Node { return n.raft }), func() bool { return n.lowOnDisk(n.dir.ID) }); err != nil {
 		return nil, err
 	}
 	n.locks = advisory.New(locks{n}, advisory.Lease*cmp.Or(o.DeadAfter, 3*time.Second))
@@ -234,6 +234,7 @@ func Start(ctx context.Context, o Options) (_ *Node, err error) {
 	n.worker = worker.New(worker.Config{Observe: n.observe, Collects: n.trainer, Groups: n.trainer, Resources: n.resources, Self: n.dir.ID, Peers: n.raft.Peers(), Server: n.server, Store: n.store, Pool: n.pool, Threads: n.threads,
 		Temp: n.o.Temp, Sources: v.sources, Parts: v.sources.Parts, Local: source.Local, Replicate: n.repl.Push, State: n.stateAt, Models: n.models, Log: o.Log})
 	n.handleParts()
+	n.server.RegisterGet(callPast, n.past.Tell)
 	n.server.Serve()
 	if err = n.raft.WaitReady(ctx); err != nil {
 		return nil, err
@@ -241,7 +242,9 @@ func Start(ctx context.Context, o Options) (_ *Node, err error) {
 	n.engine = coord.New(coord.Config{
 		Meta: raftMeta{n.raft, n.past}, Locks: n.locks, Pool: n.pool, Resources: n.resources, Files: &files{store: n.store, threads: n.threads, replicate: n.repl.Push, discard: n.repl.Discard, prove: n.repl.Prove}, Models: n.models, Temp: n.o.Temp, Data: n.o.Data, Reload: n.o.Reload,
 		Virtual: v, Sources: v.sources, Build: cmp.Or(o.Version, "unknown"), Password: o.Password, Log: o.Log, Audit: o.Audit, Node: n.self, Limits: func() coord.Limits { return *n.limits.Load() },
-		Runner: runner{n.worker.Gateway(n.schedulable)}, Elsewhere: n.signal, Forget: n.forget, Observe: n.observe, Trainer: trainings{n}, Blobs: blobs{n}, Backups: n.repl, Commits: n.past.Commits, Stores: stores, Keys: keys, Members: members{n.raft, n},
+		Runner: runner{n.worker.Gateway(n.schedulable)}, Elsewhere: n.signal, Forget: n.forget, Observe: n.observe, Trainer: trainings{n}, Blobs: blobs{n}, Backups: n.repl, Commits: func(ctx context.Context, after uint64, most int64) ([]past.Record, error) {
+			return n.past.CommitsOfAll(ctx, n.pool, after, most)
+		}, Stores: stores, Keys: keys, Members: members{n.raft, n},
 	})
 	n.monitor = newMonitor(n)
 	n.watched.Go(func() { n.monitor.run(unwatch) })

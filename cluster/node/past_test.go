@@ -113,6 +113,37 @@ func TestAsOf(t *testing.T) {
 	}
 }
 
+// TestPastOfOthers: a node that joined late reads what was before, from those who have it; a time that nobody knows is refused.
+func TestPastOfOthers(t *testing.T) {
+	nodes := start(t, 1, fewInline)
+	w := connect(t, nodes[0])
+	w.must("create table t as select i, i % 7 as k from generate_series(1, 20000) i")
+	first := w.moment()
+	w.must("update t set k = 100 where i <= 10; create table gone as select 5 as v")
+	second := w.moment()
+	w.must("drop table t; drop table gone")
+	with := nodes[0].o
+	with.Data, with.Name, with.Join, with.Secret, with.ListenCluster = t.TempDir(), "late", []string{nodes[0].ClusterAddr()}, nodes[0].secret(t), "127.0.0.1:0"
+	late, err := Start(t.Context(), with)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = late.Close() })
+	c := connect(t, late, spread)
+	for at, want := range map[string]string{first: "20000|59998", second: "20000|60971"} {
+		if got := c.must("set tributary.as_of = '" + at + "'; select count(*), sum(k) from t"); got[0] != want {
+			t.Error(at, got)
+		}
+	}
+	c.must("reset tributary.as_of; undrop table t; undrop table gone")
+	if got := c.must("select (select count(*) from t where k = 100), v from gone"); got[0] != "10|5" {
+		t.Error(got)
+	}
+	if _, err := c.do("set tributary.as_of = '-10 days'; select count(*) from t"); pgerr.CodeOf(err) != pgerr.SnapshotTooOld {
+		t.Error(err)
+	}
+}
+
 // TestPastPrivileges: the past shows to each role what the present would: a privilege that was revoked since is gone for the past
 // too, one that was granted since holds, and what was dropped belongs to its owner.
 func TestPastPrivileges(t *testing.T) {

@@ -18,6 +18,9 @@ import (
 	"github.com/tributarydb/tributary/sql/catalog"
 )
 
+// Others asks other nodes' Tell for what a ticket says, one after the other, until take takes an answer.
+type Others func(ctx context.Context, ticket []byte, take func(recv func() ([]byte, error)) error) error
+
 // Options are the options of a History.
 type Options struct {
 	Dir   string
@@ -31,6 +34,8 @@ type Options struct {
 	StateEvery, MaxBytes int64
 	Commits              int
 	Now                  func() time.Time // nil: time.Now
+	// Others asks other nodes; nil: there are none.
+	Others Others
 }
 
 // History writes down what a node applies, and reads it. It implements meta.Recorder.

@@ -2,11 +2,14 @@ package past_test
 
 import (
 	"bytes"
+	"context"
 	"io"
 	"log/slog"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"reflect"
+	"slices"
 	"testing"
 	"time"
 
@@ -16,6 +19,7 @@ import (
 	"github.com/tributarydb/tributary/cluster/meta"
 	"github.com/tributarydb/tributary/cluster/past"
 	"github.com/tributarydb/tributary/exec/disk"
+	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
@@ -229,6 +233,82 @@ func TestGaps(t *testing.T) {
 			t.Error(x.at, got.Version())
 		case !x.known && pgerr.CodeOf(err) != pgerr.SnapshotTooOld:
 			t.Error(x.at, got, err)
+		}
+	}
+}
+
+// TestOthers: what a node lacks another tells, states and commits; what it sends is not believed if it is not that.
+func TestOthers(t *testing.T) {
+	pool := mem.NewPool("test", 64<<20)
+	whole := newCluster(t, past.Options{})
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 60 {
+		whole.now = whole.now.Add(time.Second)
+		whole.random(r)
+	}
+	spoil := func(_ int, part []byte) []byte { return part }
+	asked := 0
+	late := &cluster{t: t, dir: t.TempDir(), now: whole.now, log: whole.log, states: whole.states, options: past.Options{Pool: pool}}
+	late.options.Others = func(ctx context.Context, ticket []byte, take func(recv func() ([]byte, error)) error) error {
+		asked++
+		var parts [][]byte
+		if err := whole.h.Tell(ctx, ticket, func(b []byte) error {
+			parts = append(parts, spoil(len(parts), slices.Clone(b)))
+			return nil
+		}); err != nil {
+			return err
+		}
+		return take(func() ([]byte, error) {
+			if len(parts) == 0 {
+				return nil, io.EOF
+			}
+			b := parts[0]
+			parts = parts[1:]
+			return b, nil
+		})
+	}
+	late.start(whole.states[40])
+	late.commit(&catalog.PutComment{On: catalog.Dep{OID: catalog.PublicOID}, Text: "x"})
+	for i, s := range whole.states[1:35] {
+		for range 2 { // the second time it is known
+			asked = 0
+			got, err := late.h.At(t.Context(), s.Time().Add(time.Millisecond))
+			if err != nil {
+				t.Fatal(i, err)
+			}
+			if want := late.at(s.Time()); !bytes.Equal(encoded(t, got), encoded(t, want)) {
+				t.Fatalf("state %d is version %d, not %d", i, got.Version(), want.Version())
+			}
+		}
+		if asked > 0 {
+			t.Error("asked again for", i)
+		}
+	}
+	first := whole.states[3].Version()
+	want, err := whole.h.Commits(t.Context(), first, 2000)
+	got, err2 := late.h.CommitsOfAll(t.Context(), pool, first, 2000)
+	if err != nil || err2 != nil || len(want) < 3 || !reflect.DeepEqual(got, want) {
+		t.Error(len(got), len(want), err, err2)
+	}
+	if before, err := late.h.At(t.Context(), whole.states[0].Time().Add(-time.Hour)); pgerr.CodeOf(err) != pgerr.SnapshotTooOld {
+		t.Error(before, err)
+	}
+	used := pool.Used()
+	for i, f := range []func(n int, b []byte) []byte{
+		func(n int, b []byte) []byte { return b[:len(b)/2] },
+		func(n int, b []byte) []byte { return append(b, b...) },
+		func(n int, b []byte) []byte { return bytes.Repeat([]byte{0xff}, len(b)) },
+		func(n int, b []byte) []byte { return nil },
+	} {
+		spoil = f
+		if s, err := late.h.At(t.Context(), whole.states[36].Time()); pgerr.CodeOf(err) != pgerr.SnapshotTooOld {
+			t.Error(i, s, err)
+		}
+		if got, err := late.h.CommitsOfAll(t.Context(), pool, whole.states[5].Version(), 2000); len(got) > 0 || err != nil {
+			t.Error(i, len(got), err)
+		}
+		if n := pool.Used(); n != used {
+			t.Errorf("%d: %d bytes are charged, not %d", i, n, used)
 		}
 	}
 }

@@ -103,7 +103,7 @@ func (c *cluster) replicas(ctx context.Context, s *session) error {
 	})
 }
 
-// leftovers waits until no node has a file that the catalog does not know, or temporary
+// leftovers waits until no node has more files that are in no table than are kept for the past, or temporary
 // files of statements that are over.
 func (c *cluster) leftovers(ctx context.Context, s *session) error {
 	return until(ctx, "files are left", func(ctx context.Context) error {
@@ -118,7 +118,11 @@ func (c *cluster) leftovers(ctx context.Context, s *session) error {
 				return nil // its checkpoint is a file that SQL does not name
 			}
 		}
+		if rows, err = s.try(ctx, "SELECT coalesce(sum(files), 0)::int8 FROM cluster.history"); err != nil {
+			return err
+		}
 		for _, n := range c.nodes {
+			past := number(rows[0][0])
 			for _, dir := range []string{"segments", "temp"} {
 				files, err := os.ReadDir(filepath.Join(n.data(), dir))
 				if err != nil {
@@ -126,7 +130,10 @@ func (c *cluster) leftovers(ctx context.Context, s *session) error {
 				}
 				for _, f := range files {
 					// Damaged files are set aside for inspection; scrub is the progress of scrubbing.
-					if !f.IsDir() && f.Name() != "scrub" && !known[f.Name()] && !strings.HasSuffix(f.Name(), ".damaged") {
+					if f.IsDir() || f.Name() == "scrub" || known[f.Name()] || strings.HasSuffix(f.Name(), ".damaged") {
+						continue
+					}
+					if past--; past < 0 || dir == "temp" {
 						return fmt.Errorf("%s has %s/%s", n.name, dir, f.Name())
 					}
 				}

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -26,12 +27,14 @@ const patience = 60 * time.Second
 
 // cluster is a set of nodes, each in its own process.
 type cluster struct {
-	o      Options
-	dir    string
-	nodes  []*node
-	mesh   *mesh
-	report func(format string, args ...any) // reports a violation
-	log    *os.File                         // of the errors that clients received
+	o       Options
+	dir     string
+	nodes   []*node
+	mesh    *mesh
+	report  func(format string, args ...any) // reports a violation
+	log     *os.File                         // of the errors that clients received
+	backups *backups                         // nil without their faults
+	schemas *schemas                         // what backups are compared with
 	// spoilt counts temporary files that were damaged.
 	spoilt atomic.Int64
 	// flipped: this round damages segments, so that a statement which has sent rows, or writes, may fail.
@@ -64,8 +67,8 @@ func (n *node) hide(hidden bool) {
 
 func (n *node) data() string { return filepath.Join(n.dir, "data") }
 
-// startCluster starts a new cluster in a directory.
-func startCluster(ctx context.Context, o Options, dir string, report func(string, ...any)) (_ *cluster, err error) {
+// startCluster starts a new cluster in a directory, for rounds from one on.
+func startCluster(ctx context.Context, o Options, from int, dir string, report func(string, ...any)) (_ *cluster, err error) {
 	c := &cluster{o: o, dir: dir, report: report}
 	defer func() {
 		if err != nil {
@@ -94,6 +97,9 @@ func startCluster(ctx context.Context, o Options, dir string, report func(string
 			}
 		}
 		c.nodes = append(c.nodes, n)
+	}
+	if o.has("backup") || o.has("restore") || o.has("store") {
+		c.backups = newBackups(c, o.Seed+uint64(from))
 	}
 	if c.mesh, err = newMesh(o.Nodes, c.pid); err != nil {
 		return nil, err
@@ -142,11 +148,15 @@ func (c *cluster) start(ctx context.Context, i int, more ...string) error {
 		return err
 	}
 	c.mesh.serve(i, addr)
-	args := append([]string{"/usr/bin/env", n.control.Env(), c.program(i), "serve", "--data", n.data(), "--node", n.name, "--listen-pg", "127.0.0.1:0", "--listen-http", "127.0.0.1:0",
+	args := []string{"/usr/bin/env", n.control.Env()}
+	if c.backups != nil {
+		args = append(args, c.backups.env()...)
+	}
+	args = append(args, c.program(i), "serve", "--data", n.data(), "--node", n.name, "--listen-pg", "127.0.0.1:0", "--listen-http", "127.0.0.1:0",
 		"--listen-cluster", addr, "--advertise", c.mesh.addr(i), "--memory", "384MiB", "--threads", "2",
-		"--testing", "sweep=500ms,tick=200ms,grace=2s,audit=300ms,segment-rows=3000,snapshot=100", "--scrub-every", "1s", "--scrub-rate", "1GiB"}, c.o.Serve...)
+		"--testing", "sweep=500ms,tick=200ms,grace=2s,audit=300ms,segment-rows=3000,snapshot=100", "--scrub-every", "1s", "--scrub-rate", "1GiB")
 	fmt.Fprintf(n.log, "--- start %v\n", more)
-	p, err := c.launch(ctx, n, append(args, more...))
+	p, err := c.launch(ctx, n, slices.Concat(args, c.o.Serve, more))
 	if err != nil {
 		return fmt.Errorf("%s: %w", n.name, err)
 	}
@@ -386,6 +396,9 @@ func (c *cluster) close() {
 	}
 	if c.mesh != nil {
 		c.mesh.close()
+	}
+	if c.backups != nil {
+		c.backups.bucket.End()
 	}
 	_ = c.log.Close()
 }

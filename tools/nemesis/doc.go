@@ -17,6 +17,10 @@
 // itself, no error has a code of class XX, no session outlives its client, and every
 // segment is where the catalog says, with the right hash.
 //
+// Backups are made and restored in rounds too, from a directory and from a bucket that fails: all of it as a new
+// cluster, to a moment, or a schema beside the one that changes. What comes back is compared with all states that
+// schemas had, and when (schemas.go): they must have been so, all at one time, and at the moment asked for.
+//
 // Clock jumps and slow syncs need a program built by Build (package patch), and Linux.
 // Not done: jumps of the monotonic clock, slow reads, and packets that are really lost:
 // the mesh holds bytes back, and half of the time ends the connections.
@@ -29,5 +33,6 @@
 //	cluster.go     nodes                              mesh.go      the network between them
 //	build.go       the program                        patch        its clock and its disk
 //	fault*.go      the faults                         check.go     checks of the whole cluster
-//	session.go     a client and what it was told      the rest     one workload each
+//	session.go     a client and what it was told      backups.go   backups, and what they give back
+//	                                                  the rest     one workload each
 package main

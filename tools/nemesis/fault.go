@@ -48,6 +48,12 @@ func (c *cluster) afflict(ctx context.Context, p plan) {
 				c.memberFault(ctx, f)
 			case "disk":
 				c.diskFault(ctx, f)
+			case "backup":
+				c.backupFault(ctx, f, r)
+			case "restore":
+				c.restoreFault(ctx, f, r)
+			case "store":
+				c.storeFault(ctx, f)
 			}
 		})
 	}

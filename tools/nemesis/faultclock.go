@@ -48,6 +48,9 @@ func (c *cluster) clockFault(ctx context.Context, f fault, r *rand.Rand) {
 // it has moved.
 func (c *cluster) shift(ctx context.Context, i int, d time.Duration, look bool) {
 	n := c.nodes[i]
+	if c.backups != nil {
+		c.backups.skewed.Store(true)
+	}
 	if err := n.control.Shift(d); err != nil {
 		c.report("moving a clock: %v", err)
 	}

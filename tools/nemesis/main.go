@@ -39,6 +39,7 @@ func commandLine(ctx context.Context) error {
 	flag.StringVar(&o.Before, "before", "", "a binary of the version before, which every second start or so has (default: one version)")
 	build := flag.String("build", "", "build the binary in this directory, and do nothing else")
 	faults := flag.String("faults", "", "kinds among "+strings.Join(Faults, ",")+" (default: all; those that need root only where it is)")
+	always := flag.String("always", "", "kinds that each round has, beside others")
 	flag.Func("without", "what nodes do not do of their deviations from raft: all, or names of raftnode.Deviation joined by +", func(list string) error {
 		o.Serve = append(o.Serve, "--testing", "without="+list)
 		return nil
@@ -54,6 +55,11 @@ func commandLine(ctx context.Context) error {
 	for _, f := range strings.Split(*faults, ",") {
 		if f != "" {
 			o.Faults = append(o.Faults, f)
+		}
+	}
+	for _, f := range strings.Split(*always, ",") {
+		if f != "" {
+			o.Always = append(o.Always, f)
 		}
 	}
 	if o.Faults == nil {

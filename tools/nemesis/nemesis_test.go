@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/anishathalye/porcupine"
 
@@ -65,6 +66,40 @@ func TestPlans(t *testing.T) {
 			if !seen[kind+" "+v] {
 				t.Errorf("%s %s is in no plan", kind, v)
 			}
+		}
+	}
+}
+
+// TestJudged: what was restored must have been there, of all schemas at one time, within the bounds.
+func TestJudged(t *testing.T) {
+	at := func(s int) time.Time { return time.Unix(int64(s), 0) }
+	w := &schemas{known: []*history{
+		{name: "a", states: []state{{absent, time.Time{}, time.Time{}}, {"a1", at(10), at(12)}, {"a2", at(20), at(22)}, {"a1", at(30), at(32)}}},
+		{name: "b", states: []state{{absent, time.Time{}, time.Time{}}, {"b1", at(11), at(13)}, {"b2", at(21), at(23)}}, open: at(40)},
+	}}
+	for _, tc := range []struct {
+		what     string
+		ok       bool
+		a, b     string
+		from, to int
+	}{
+		{"the first", true, absent, absent, 0, 9},
+		{"while both were made", true, "a1", absent, 11, 11},
+		{"too early", false, "a1", absent, 0, 9},
+		{"lost", false, absent, "b1", 14, 15},
+		{"not at one time", false, "a2", absent, 0, 50},
+		{"in between", true, "a1", "b1", 14, 19},
+		{"either order", true, "a2", "b1", 20, 23},
+		{"too many", false, "a2", "b1", 14, 19},
+		{"again as it was", true, "a1", "b2", 31, 33},
+		{"before it was so again", false, "a1", "b2", 24, 29},
+		{"unknown since", true, "a1", "whatever", 41, 42},
+		{"not yet unknown", false, "a1", "whatever", 33, 39},
+		{"never", false, "x", "b1", 0, 50},
+	} {
+		err := w.judge(observation{what: tc.what, from: at(tc.from), to: at(tc.to), digests: map[string]string{"a": tc.a, "b": tc.b}})
+		if (err == nil) != tc.ok {
+			t.Errorf("%s: %v", tc.what, err)
 		}
 	}
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // Faults are the kinds there are, in the order of the manual.
-var Faults = []string{"kill", "pause", "restart", "partition", "cancel", "slow", "flip", "spill", "clock", "sync", "member", "alone", "lose", "journal", "older", "disk"}
+var Faults = []string{"kill", "pause", "restart", "partition", "cancel", "slow", "flip", "spill", "clock", "sync", "member", "alone", "lose", "journal", "older", "disk", "backup", "restore", "store"}
 
 // variants of each kind.
 var variants = map[string][]string{
@@ -31,6 +31,9 @@ var variants = map[string][]string{
 	"lose":      {"log", "all"},
 	"journal":   {"cut", "longer", "zero", "remove"},
 	"older":     {"all", "log"},
+	"backup":    {"all", "all", "archive", "schema"},
+	"restore":   {"all", "joined", "moment", "latest", "schema", "schema-moment", "past"},
+	"store":     {"busy", "slow", "torn", "lost", "listings"},
 }
 
 // fault is one entry of a plan.
@@ -68,8 +71,8 @@ func source(seed uint64, round int, use string) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, h))
 }
 
-// makePlan chooses the faults of a round among kinds.
-func makePlan(seed uint64, round, nodes int, kinds []string) plan {
+// makePlan chooses the faults of a round: each of the kinds always, and others among kinds.
+func makePlan(seed uint64, round, nodes int, kinds []string, always ...string) plan {
 	r := source(seed, round, "plan")
 	n := 1
 	switch r.IntN(20) {
@@ -81,8 +84,11 @@ func makePlan(seed uint64, round, nodes int, kinds []string) plan {
 		n = 3
 	}
 	var p plan
-	for range n {
+	for i := range n + len(always) {
 		kind := kinds[r.IntN(len(kinds))]
+		if i < len(always) {
+			kind = always[i]
+		}
 		v := variants[kind]
 		f := fault{kind: kind, variant: v[r.IntN(len(v))], nodes: r.Perm(nodes), after: time.Duration(r.IntN(300)) * time.Millisecond,
 			hold: time.Duration(100+r.IntN(900)) * time.Millisecond, seed: r.Uint64()}
@@ -134,7 +140,7 @@ func refuses(kind string) bool { return kind == "journal" || kind == "older" }
 
 // gentle reports whether all nodes and files stay reachable during a fault.
 func gentle(kind string) bool {
-	return slices.Contains([]string{"cancel", "slow", "spill", "clock", "sync"}, kind)
+	return slices.Contains([]string{"cancel", "slow", "spill", "clock", "sync", "backup", "restore", "store"}, kind)
 }
 
 // Possible returns the faults that are possible on this machine.

@@ -29,6 +29,7 @@ type Options struct {
 	For    time.Duration // no round begins later; 0: no limit
 	Nodes  int
 	Faults []string // kinds among Faults
+	Always []string // kinds that each round has, beside those
 	// Fresh is how many rounds a cluster serves, Stretch how many at most share a
 	// check.
 	Fresh, Stretch int
@@ -37,7 +38,9 @@ type Options struct {
 	KeepGoing bool
 }
 
-func (o Options) has(kind string) bool { return slices.Contains(o.Faults, kind) }
+func (o Options) has(kind string) bool {
+	return slices.Contains(o.Faults, kind) || slices.Contains(o.Always, kind)
+}
 
 // Validate checks the options.
 func (o Options) Validate() error {
@@ -47,7 +50,7 @@ func (o Options) Validate() error {
 	if len(o.Faults) == 0 {
 		return errors.New("there is nothing to do without faults")
 	}
-	for _, f := range o.Faults {
+	for _, f := range slices.Concat(o.Faults, o.Always) {
 		if !slices.Contains(Faults, f) {
 			return fmt.Errorf("there is no fault %q; there are %s", f, strings.Join(Faults, ", "))
 		}
@@ -76,9 +79,11 @@ type run struct {
 	began  time.Time
 	tally  tally
 	rounds map[string]int // by kind and variant
-	done   int
-	spoilt int64
-	failed []*Failure
+	// restored counts backups that were made, and restores that were compared with the history.
+	restored map[string]int
+	done     int
+	spoilt   int64
+	failed   []*Failure
 }
 
 // Run carries out rounds and writes a line for each. Its error is the first Failure, or
@@ -87,7 +92,7 @@ func Run(ctx context.Context, o Options, out io.Writer) error {
 	if err := o.Validate(); err != nil {
 		return err
 	}
-	r := &run{o: o, out: out, began: time.Now(), rounds: map[string]int{}, tally: tally{count: map[string]*[3]int{}, codes: map[string]int{}}}
+	r := &run{o: o, out: out, began: time.Now(), rounds: map[string]int{}, restored: map[string]int{}, tally: tally{count: map[string]*[3]int{}, codes: map[string]int{}}}
 	round := o.From
 	var err error
 	for round < o.From+o.Rounds && err == nil && !r.over() {
@@ -99,8 +104,8 @@ func Run(ctx context.Context, o Options, out io.Writer) error {
 		if f != nil {
 			r.failed = append(r.failed, f)
 			fmt.Fprintf(out, "FAILED %v\n", f)
-			fmt.Fprintf(out, "  again: --seed %d --from %d --rounds %d --nodes %d --fresh %d --stretch %d --faults %s\n", o.Seed, max(o.From, f.Round/o.Fresh*o.Fresh),
-				f.Round-max(o.From, f.Round/o.Fresh*o.Fresh)+1, o.Nodes, o.Fresh, o.Stretch, strings.Join(o.Faults, ","))
+			fmt.Fprintf(out, "  again: --seed %d --from %d --rounds %d --nodes %d --fresh %d --stretch %d --faults %s --always '%s'\n", o.Seed, max(o.From, f.Round/o.Fresh*o.Fresh),
+				f.Round-max(o.From, f.Round/o.Fresh*o.Fresh)+1, o.Nodes, o.Fresh, o.Stretch, strings.Join(o.Faults, ","), strings.Join(o.Always, ","))
 			if !o.KeepGoing {
 				break
 			}
@@ -142,7 +147,7 @@ func (r *run) generation(ctx context.Context, from, to int) (next int, failure *
 		}
 		return &Failure{From: from, Round: round, What: told, Dir: dir}
 	}
-	c, err := startCluster(ctx, r.o, dir, report)
+	c, err := startCluster(ctx, r.o, from, dir, report)
 	if err != nil {
 		return from, nil, err
 	}
@@ -150,7 +155,7 @@ func (r *run) generation(ctx context.Context, from, to int) (next int, failure *
 		c.close()
 		err = errors.Join(err, c.remove(failure != nil || err != nil))
 	}()
-	work := workloads(r.o)
+	work := workloads(c)
 	s := r.session(c, source(r.o.Seed, from, "setup"), "setup", 0)
 	s.limit = patience
 	for _, w := range work {
@@ -159,7 +164,14 @@ func (r *run) generation(ctx context.Context, from, to int) (next int, failure *
 		}
 	}
 	s.drop()
-	defer func() { r.spoilt += c.spoilt.Load() }()
+	defer func() {
+		r.spoilt += c.spoilt.Load()
+		if c.backups != nil {
+			for k, n := range c.backups.done {
+				r.restored[k] += n
+			}
+		}
+	}()
 	for round := from; round < to; {
 		if err := ctx.Err(); err != nil || r.over() {
 			return round, nil, err
@@ -181,7 +193,9 @@ func (r *run) session(c *cluster, random *rand.Rand, name string, fixed int) *se
 	return &session{c: c, t: &r.tally, name: name, r: random, fixed: fixed, limit: opTimeout}
 }
 
-func (r *run) plan(round int) plan { return makePlan(r.o.Seed, round, r.o.Nodes, r.o.Faults) }
+func (r *run) plan(round int) plan {
+	return makePlan(r.o.Seed, round, r.o.Nodes, r.o.Faults, r.o.Always...)
+}
 
 // stretch runs consecutive rounds while clients go on, and then the checks; it returns
 // the next round. Where files are to be damaged all must be intact before, and are
@@ -330,7 +344,7 @@ func (r *run) summary(took time.Duration) {
 	for _, part := range []struct {
 		title  string
 		counts map[string]int
-	}{{"faults", r.rounds}, {"answers that were errors", r.tally.codes}} {
+	}{{"faults", r.rounds}, {"backups, and restores that were compared", r.restored}, {"answers that were errors", r.tally.codes}} {
 		var s []string
 		for _, k := range slices.Sorted(maps.Keys(part.counts)) {
 			s = append(s, fmt.Sprintf("%s %d", k, part.counts[k]))

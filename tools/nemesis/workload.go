@@ -25,10 +25,15 @@ type workload interface {
 type turner interface{ turn() }
 
 // workloads returns the workloads of a new cluster.
-func workloads(o Options) []workload {
+func workloads(c *cluster) []workload {
+	o := c.o
 	out := []workload{&inserts{}, &bulk{timeouts: o.has("cancel")}, &bank{}, &registers{}, &tables{}, &trainings{}}
 	if o.has("spill") {
 		out = append(out, &spills{})
+	}
+	if c.backups != nil { // the last: the archive begins with all tables
+		c.schemas = &schemas{}
+		out = append(out, c.schemas)
 	}
 	return out
 }

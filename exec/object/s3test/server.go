@@ -35,7 +35,11 @@ const (
 	Reset        // no answer at all
 	Silent       // headers and half of the body, then nothing until the client gives up
 	Lost         // the request is carried out, and its answer is lost
+	Slow         // the answer comes late
 )
+
+// slow is how late.
+const slow = 300 * time.Millisecond
 
 // Server is a store. Its fields may be set before requests; its methods may be called at any time.
 type Server struct {
@@ -59,18 +63,27 @@ type Object struct {
 	Modified time.Time
 }
 
-// New starts a server with a bucket, which ends with the test.
+// New starts a server with buckets, which ends with the test.
 func New(t testing.TB, buckets ...string) *Server {
+	s := Start(buckets...)
+	t.Cleanup(s.End)
+	return s
+}
+
+// Start starts a server with buckets.
+func Start(buckets ...string) *Server {
 	s := &Server{keys: map[string]string{KeyID: Secret}, buckets: map[string]map[string]*Object{}, sorted: map[string][]string{}, uploads: map[string]map[int][]byte{}, counts: map[string]int{}}
 	for _, b := range buckets {
 		s.buckets[b] = map[string]*Object{}
 	}
 	s.Server = httptest.NewServer(s)
-	t.Cleanup(func() {
-		s.CloseClientConnections()
-		s.Close()
-	})
 	return s
+}
+
+// End ends the server, also in the middle of requests.
+func (s *Server) End() {
+	s.CloseClientConnections()
+	s.Close()
 }
 
 // Put stores an object.
@@ -146,6 +159,12 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Unlock()
 	if fault == Reset || fault == Lost {
 		panic(http.ErrAbortHandler)
+	}
+	if fault == Slow {
+		select {
+		case <-time.After(slow):
+		case <-r.Context().Done():
+		}
 	}
 	for k, v := range a.head {
 		w.Header()[k] = v
