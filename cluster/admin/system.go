@@ -25,6 +25,9 @@ func (c *Cluster) AlterSystem(ctx context.Context, st *catalog.State, role types
 	switch n.Kind {
 	case ast.VAR_RESET_ALL:
 		for _, v := range st.Settings() {
+			if ofStorage(st, v.Name) != nil {
+				continue
+			}
 			changes = append(changes, &catalog.PutSetting{Name: v.Name, Unset: true})
 		}
 	case ast.VAR_RESET, ast.VAR_SET_DEFAULT:
@@ -44,6 +47,11 @@ func (c *Cluster) AlterSystem(ctx context.Context, st *catalog.State, role types
 		}
 		changes = append(changes, &catalog.PutSetting{Name: d.Name, Value: v})
 	}
+	for _, change := range changes {
+		if err := ofStorage(st, change.(*catalog.PutSetting).Name); err != nil {
+			return err
+		}
+	}
 	if len(changes) > 0 {
 		if err := c.Catalog.Commit(ctx, changes); err != nil {
 			return err
@@ -51,4 +59,13 @@ func (c *Cluster) AlterSystem(ctx context.Context, st *catalog.State, role types
 	}
 	limits := n.Kind == ast.VAR_SET_VALUE && (n.Name == catalog.SettingMemory || n.Name == catalog.SettingThreads)
 	return c.limited(ctx, func(*catalog.Node) bool { return limits }, notice)
+}
+
+// ofStorage returns the error of a change of a setting that the cluster's storage needs as it is; nil for others.
+func ofStorage(st *catalog.State, name string) error {
+	if catalog.Storage(st) == "" || name != catalog.SettingStorage && name != catalog.SettingArchive {
+		return nil
+	}
+	return pgerr.New(pgerr.CantChangeRuntimeParam, "parameter %q cannot be changed: the files of this cluster are in %s", name, catalog.Storage(st)).
+		WithHint("Another place gets a copy by BACKUP.")
 }

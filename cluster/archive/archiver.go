@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"strconv"
 	"time"
 
@@ -30,12 +31,16 @@ type Config struct {
 	Open func(ctx context.Context, place string) (dir *backup.Dir, done func(), err error)
 	// Source gives the bytes of a file of the cluster.
 	Source func(ctx context.Context, f *catalog.Segment, take backup.Take) error
-	// Backup makes a backup of everything in a place.
-	Backup func(ctx context.Context, place string) error
+	// Backup makes a backup of everything in a place, and keeps so many; 0: all.
+	Backup func(ctx context.Context, place string, keep int) error
 	// Event records that something happened to a place.
 	Event func(severity, place, message string)
-	Pool  *mem.Pool
-	Log   *slog.Logger
+	// Hold renews, and checks, that the cluster's storage in a place is its own: number is that of the lease of the cluster that
+	// has taken it over, 0 for none. It is called every HoldEvery at least.
+	Hold      func(ctx context.Context, place string) (number uint64, err error)
+	HoldEvery time.Duration
+	Pool      *mem.Pool
+	Log       *slog.Logger
 }
 
 // Commits returns the commits after a version, as past.History does.
@@ -52,6 +57,14 @@ const (
 	gapPause = 10 * time.Minute
 	// lookEvery is how often it is looked whether the commits in the place still lead to the version that is recorded.
 	lookEvery = 10 * time.Minute
+	// retryPause is how long is waited after an attempt that failed before the next is made for a session that waits.
+	retryPause = time.Second
+	// baseEvery is how often a storage gets a new backup, so that a cluster that starts on it need not apply too many commits.
+	baseEvery = 24 * time.Hour
+	// marksAtOnce is how many files are recorded in one commit to be in the storage.
+	marksAtOnce = 512
+	// markEvery is the least time from one look at all files, for those to record, to the next.
+	markEvery = 500 * time.Millisecond
 )
 
 // Archiver sends commits while its node leads.
@@ -59,7 +72,10 @@ type Archiver struct {
 	cfg    Config
 	looked string    // the place of which it is known that commits lead to the version that is recorded
 	at     time.Time // when that was looked for
+	based  time.Time // when a storage's last backup was made, once that is known
 	gap    time.Time // when a backup was made last because commits were missing
+	marked time.Time // when all files were looked at last
+	pause  time.Time // until when nothing is tried for those who wait, as it failed
 	said   string    // the last error that is an event
 }
 
@@ -80,18 +96,33 @@ func (a *Archiver) Run(ctx context.Context) {
 		}
 		st := a.cfg.Catalog.Current()
 		place, _ := st.Setting(catalog.SettingArchive)
-		if place == "" || !a.cfg.Leads() {
+		if place == "" || !a.cfg.Leads() || catalog.TakenOver(st) != nil {
 			was, a.looked = "", ""
 			continue
 		}
-		if place == was && time.Since(last) < Timeout(st)/2 {
+		if place == was && time.Since(last) < a.every(st) && !a.waitedFor(st) {
 			continue
 		}
 		last, was = time.Now(), place
 		if err := a.round(ctx, place); err != nil && ctx.Err() == nil {
+			a.pause = time.Now().Add(retryPause)
 			a.failed(ctx, place, err)
 		}
 	}
+}
+
+// waitedFor reports whether a session waits for a commit that the archive lacks.
+func (a *Archiver) waitedFor(st *catalog.State) bool {
+	now := catalog.Archiving(st)
+	return now != nil && st.Wanted() > now.Version && time.Now().After(a.pause)
+}
+
+// every is the time from one round to the next.
+func (a *Archiver) every(st *catalog.State) time.Duration {
+	if catalog.Storage(st) != "" {
+		return min(Timeout(st)/2, a.cfg.HoldEvery)
+	}
+	return Timeout(st) / 2
 }
 
 // DefaultTimeout is SettingArchiveTimeout unless it is set.
@@ -152,6 +183,9 @@ func (a *Archiver) record(ctx context.Context, was, now catalog.Archive) error {
 
 // round sends what there is to a place.
 func (a *Archiver) round(ctx context.Context, place string) error {
+	if lost, err := a.hold(ctx, place); lost || err != nil {
+		return err
+	}
 	dir, done, err := a.cfg.Open(ctx, place)
 	if err != nil {
 		return err
@@ -190,6 +224,8 @@ func (a *Archiver) round(ctx context.Context, place string) error {
 		st := a.cfg.Catalog.Current()
 		now := catalog.Archiving(st)
 		switch {
+		case catalog.TakenOver(st) != nil:
+			return nil
 		case now == nil || !now.Based:
 			if err := a.begin(ctx, place, "the archive begins with a backup"); err != nil {
 				return err
@@ -215,10 +251,80 @@ func (a *Archiver) round(ctx context.Context, place string) error {
 			continue
 		}
 		sent, err := a.send(ctx, dir, acct, now, records)
-		if err != nil || !sent {
+		if err != nil {
+			return err
+		}
+		// The place has the files of every state up to the last commit that is there; what changes after it adds none.
+		if now := catalog.Archiving(a.cfg.Catalog.Current()); !sent || now != nil && now.Based && now.Version >= st.Version() {
+			if err := a.mark(ctx, st, place); err != nil {
+				return err
+			}
+		}
+		if !sent {
+			return a.rebase(ctx, dir, acct, place)
+		}
+	}
+}
+
+// hold makes sure that a place which is the cluster's storage is still its own, and records where it is not: then it is lost.
+func (a *Archiver) hold(ctx context.Context, place string) (lost bool, err error) {
+	st := a.cfg.Catalog.Current()
+	if catalog.Storage(st) != place {
+		return false, nil
+	}
+	number, err := a.cfg.Hold(ctx, place)
+	if err != nil || number == 0 {
+		return false, err
+	}
+	was := recorded(st)
+	now := was
+	now.Place, now.TakenOver = place, number
+	message := "the storage was taken over by another cluster: nothing is written any more, here or there"
+	a.cfg.Log.Error(message, "storage", place, "lease", number)
+	a.cfg.Event("error", place, message)
+	return true, a.record(ctx, was, now)
+}
+
+// mark records that the storage has the files of a state.
+func (a *Archiver) mark(ctx context.Context, st *catalog.State, place string) error {
+	if catalog.Storage(st) != place || time.Since(a.marked) < markEvery {
+		return nil
+	}
+	a.marked = time.Now()
+	var changes []catalog.Change
+	for _, h := range catalog.HeldFiles(st) {
+		if h.Lasting && !h.File.InBucket() {
+			changes = append(changes, h.Held(append(slices.Clone(h.File.Nodes), catalog.Bucket)))
+		}
+	}
+	for some := range slices.Chunk(changes, marksAtOnce) {
+		if err := a.cfg.Catalog.Commit(ctx, some); err != nil {
 			return err
 		}
 	}
+	return nil
+}
+
+// rebase makes a new backup in a storage from time to time; it removes the older ones, and files that nothing names.
+func (a *Archiver) rebase(ctx context.Context, dir *backup.Dir, acct *mem.Account, place string) error {
+	st := a.cfg.Catalog.Current()
+	if catalog.Storage(st) != place || time.Since(a.based) < baseEvery {
+		return nil
+	}
+	newest, err := backup.Newest(dir, func(name string) (*backup.Backup, error) {
+		if err := acct.Resize(backup.Memory); err != nil {
+			return nil, err
+		}
+		return dir.ReadWithin(name, acct.Grow)
+	})
+	if err == nil && time.Since(newest) >= baseEvery {
+		newest = time.Now()
+		err = a.cfg.Backup(ctx, place, catalog.StorageBackups(st))
+	}
+	if err == nil {
+		a.based = newest
+	}
+	return err
 }
 
 // bridge makes a backup because commits are missing, but not again and again: on a disk that is nearly full no commits are kept.
@@ -241,7 +347,7 @@ func (a *Archiver) begin(ctx context.Context, place, why string) error {
 	a.cfg.Event("info", place, why)
 	// Where no past is kept, nodes write down only what follows what was just recorded.
 	from := a.cfg.Catalog.Current()
-	if err := a.cfg.Backup(ctx, place); err != nil {
+	if err := a.cfg.Backup(ctx, place, 0); err != nil {
 		return err
 	}
 	based := now
@@ -249,7 +355,8 @@ func (a *Archiver) begin(ctx context.Context, place, why string) error {
 	return a.record(ctx, now, based)
 }
 
-// changed returns whether commits change anything but what the catalog has of the archive, and the files that they add.
+// changed returns whether commits change anything but what the catalog has of the archive and of where files are, and the files that
+// they add.
 func changed(records []past.Record) (yes bool, files map[catalog.SegmentID]struct{}, err error) {
 	files = map[catalog.SegmentID]struct{}{}
 	for _, r := range records {
@@ -258,7 +365,9 @@ func changed(records []past.Record) (yes bool, files map[catalog.SegmentID]struc
 			return false, nil, err
 		}
 		for _, c := range changes {
-			if _, mine := c.(*catalog.PutArchive); !mine {
+			switch c.(type) {
+			case *catalog.PutArchive, *catalog.SetNodes, *catalog.SetModelNodes:
+			default:
 				yes = true
 			}
 		}
@@ -324,6 +433,10 @@ func (a *Archiver) send(ctx context.Context, dir *backup.Dir, acct *mem.Account,
 	name, err := dir.WriteLog(records, ids)
 	if err != nil {
 		return false, err
+	}
+	// Whoever takes over takes the lease first, and reads the commits then: what was written before this is among them.
+	if lost, err := a.hold(ctx, now.Place); lost || err != nil {
+		return true, err
 	}
 	last := records[len(records)-1]
 	next := *now

@@ -61,7 +61,7 @@ func TestLookAgain(t *testing.T) {
 		d, err := backup.Create(disk.OS, place)
 		return d, func() {}, err
 	}
-	base := func(context.Context, string) error {
+	base := func(context.Context, string, int) error {
 		d, _, err := open(ctx, place)
 		if err == nil {
 			_, _, err = d.Write(ctx, backup.Head{Cluster: c.state.Cluster(), Version: c.state.Version(), At: c.state.Time()}, c.state, backup.Options{})
@@ -112,7 +112,7 @@ func TestLookAgain(t *testing.T) {
 	}
 
 	commit(&catalog.PutSetting{Name: catalog.SettingArchiveTimeout, Value: "30"})
-	if err := base(ctx, place); err != nil {
+	if err := base(ctx, place, 0); err != nil {
 		t.Fatal(err)
 	}
 	if err := d.Keep(1, c.state.Cluster(), "", func() (*catalog.State, error) { return c.state, nil }); err != nil {

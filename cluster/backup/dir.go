@@ -22,9 +22,12 @@ import (
 
 // Format is the version of a directory's and a backup's format. archiveFormat is that of a directory which is an archive: programs that
 // do not know of archives would remove files of it.
+//
+// storageFormat is that of an archive in which a cluster has its files.
 const (
 	Format        = 1
 	archiveFormat = 2
+	storageFormat = 3
 )
 
 const (
@@ -39,6 +42,7 @@ type Dir struct {
 	path  string
 	fs    place
 	owner catalog.ClusterID // whose archive it is; zero: nobody's
+	lease uint64            // of a storage: the number of the lease with which its owner has taken it; else 0
 }
 
 // Path returns the directory that a URI names: an absolute path, or file:// and one, or s3://bucket/prefix.
@@ -80,7 +84,7 @@ func open(files place, path string) (*Dir, error) {
 
 // mark reads what kind of directory it is.
 func (d *Dir) mark() error {
-	b, err := d.read(d.join(markFile), 64)
+	b, err := d.read(d.join(markFile), 256)
 	if errors.Is(err, fs.ErrNotExist) {
 		return pgerr.New(pgerr.UndefinedFile, "directory %q has no backups", d.path)
 	}
@@ -89,8 +93,13 @@ func (d *Dir) mark() error {
 	}
 	word, owner, _ := strings.Cut(strings.TrimSpace(string(b)), " ")
 	format, err := strconv.Atoi(word)
-	d.owner = catalog.ClusterID{}
-	if err == nil && format == archiveFormat {
+	d.owner, d.lease = catalog.ClusterID{}, 0
+	if err == nil && format == storageFormat {
+		var lease string
+		owner, lease, _ = strings.Cut(owner, " ")
+		d.lease, err = strconv.ParseUint(lease, 10, 64)
+	}
+	if err == nil && (format == archiveFormat || format == storageFormat) {
 		var n int
 		if n, err = hex.Decode(d.owner[:], []byte(owner)[:min(len(owner), 2*len(d.owner))]); err == nil && n < len(d.owner) {
 			err = hex.ErrLength
@@ -99,10 +108,28 @@ func (d *Dir) mark() error {
 	switch {
 	case err != nil:
 		return pgerr.New(pgerr.DataCorrupted, "file %q does not hold the format of a directory of backups", d.join(markFile))
-	case format != Format && format != archiveFormat:
+	case format < Format || format > storageFormat:
 		return newer(fmt.Sprintf("%q", d.path), format)
 	}
 	return nil
+}
+
+// Owner returns whose archive or storage the directory is, zero for nobody's, and the number of the lease, which is that of an
+// archive's first for an archive.
+func (d *Dir) Owner() (cluster catalog.ClusterID, lease uint64) {
+	return d.owner, max(d.lease, firstLease)
+}
+
+// isStorage reports whether a directory is the storage of a cluster.
+func isStorage(d *Dir, cluster catalog.ClusterID) bool { return d.lease > 0 && d.owner == cluster }
+
+// firstLease is the number of a storage's first lease. Its commits are where those of an archive are.
+const firstLease = 1
+
+// FileIn is the path of a file in a directory.
+func FileIn(dir string, id catalog.SegmentID) string {
+	name := id.String()
+	return dir + "/files/" + name[:2] + "/" + name
 }
 
 func newer(what string, format int) error {

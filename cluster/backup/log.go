@@ -47,6 +47,14 @@ const (
 
 var logName = regexp.MustCompile(`^([0-9]{20})-([0-9]{20})-([0-9]{8}T[0-9]{6}\.[0-9]{6}Z)\.log$`)
 
+// logDir is the directory of the commits of the owner with a lease.
+func logDir(lease uint64) string {
+	if lease <= firstLease {
+		return "log"
+	}
+	return fmt.Sprintf("log-%d", lease)
+}
+
 // Claim makes the directory the archive of a cluster, unless it is: then it returns false.
 func (d *Dir) Claim(cluster catalog.ClusterID) (made bool, err error) {
 	if d.owner == cluster {
@@ -60,7 +68,7 @@ func (d *Dir) Claim(cluster catalog.ClusterID) (made bool, err error) {
 	if err := d.belongs(cluster); err != nil || d.owner == cluster {
 		return false, err
 	}
-	if err := d.fs.MkdirAll(d.join("log")); err != nil {
+	if err := d.fs.MkdirAll(d.join(logDir(d.lease))); err != nil {
 		return false, ioError(err, d.path)
 	}
 	if err := d.replace(markFile, [][]byte{fmt.Appendf(nil, "%d %s\n", archiveFormat, cluster)}); err != nil {
@@ -97,7 +105,7 @@ func (d *Dir) WriteLog(records []past.Record, files []catalog.SegmentID) (string
 	}
 	defer enc.Close()
 	name := fmt.Sprintf("%020d-%020d-%s%s", h.From, h.To, time.UnixMicro(h.Micros).UTC().Format(logTime), logEnd)
-	return name, d.replace(filepath.Join("log", name), encode(logMagic, codec.Marshal(h), enc.EncodeAll(raw, nil)))
+	return name, d.replace(filepath.Join(logDir(d.lease), name), encode(logMagic, codec.Marshal(h), enc.EncodeAll(raw, nil)))
 }
 
 // logs lists the files of commits, those that lead less far first.
@@ -105,7 +113,7 @@ func (d *Dir) logs() (out []logFile, _ error) {
 	if d.owner.IsZero() {
 		return nil, nil
 	}
-	names, err := d.fs.Names(d.join("log"))
+	names, err := d.fs.Names(d.join(logDir(d.lease)))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, ioError(err, d.path)
 	}
@@ -178,7 +186,7 @@ func gaps(logs []logFile, version uint64) (out []gap) {
 
 // readLog reads a file of commits.
 func (d *Dir) readLog(name string) (logHead, []byte, error) {
-	b, err := d.read(d.join("log", name), maxLog)
+	b, err := d.read(d.join(logDir(d.lease), name), maxLog)
 	if err != nil {
 		return logHead{}, nil, ioError(err, d.path)
 	}
@@ -243,7 +251,7 @@ func (d *Dir) neededByLogs(first uint64, needed map[string]struct{}) (old []stri
 	g.SetLimit(logReaders)
 	for i, f := range logs {
 		if f.to <= first {
-			old = append(old, d.join("log", f.name))
+			old = append(old, d.join(logDir(d.lease), f.name))
 			continue
 		}
 		g.Go(func() error {
@@ -254,6 +262,17 @@ func (d *Dir) neededByLogs(first uint64, needed map[string]struct{}) (old []stri
 	}
 	if err := g.Wait(); err != nil {
 		return nil, err
+	}
+	for lease := range d.lease { // those of earlier owners, from whose state the owner's first backup was made
+		if dir := logDir(lease); dir != logDir(d.lease) {
+			names, err := d.fs.Names(d.join(dir))
+			if err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return nil, ioError(err, d.path)
+			}
+			for _, name := range names {
+				old = append(old, d.join(dir, name))
+			}
+		}
 	}
 	for _, h := range heads {
 		for _, id := range h.Files {

@@ -63,6 +63,9 @@ func (d *Dir) Write(ctx context.Context, h Head, state *catalog.State, o Options
 		return "", p, err
 	}
 	files := unique(lasting)
+	if isStorage(d, h.Cluster) { // it has these: nobody need ask for each
+		files = slices.DeleteFunc(files, (*catalog.Segment).InBucket)
+	}
 	if h.Micros, h.Whole = max(state.Time().UnixMicro(), 0), !d.owner.IsZero() && h.Objects == ""; !h.Whole {
 		state = lasting
 	}
@@ -240,7 +243,7 @@ func (l *limiter) wait(ctx context.Context, n int) error {
 // Keep removes all but the newest n backups of the same objects of a cluster, of an archive the commits before the first backup that
 // stays, and then the files that nothing names. It removes nothing where a backup cannot be read: its files are not known.
 //
-// live returns the state of the cluster, with all that was committed before the call; it is used for an archive, to which another
+// live returns the state of the cluster, with all that was committed before the call, or nil to keep everything; it is used for an archive, to which another
 // node may add commits meanwhile. Their files are not removed: one that was there when this began was committed by then. So the
 // state names it, or keeps it for the past until its commits are in the archive, and then a file of commits does.
 func (d *Dir) Keep(n int, cluster catalog.ClusterID, objects string, live func() (*catalog.State, error)) error {
@@ -252,7 +255,7 @@ func (d *Dir) Keep(n int, cluster catalog.ClusterID, objects string, live func()
 	}
 	if !d.owner.IsZero() {
 		now, err := live()
-		if err != nil {
+		if err != nil || now == nil {
 			return err
 		}
 		for f := range catalog.FilesOf(now) {
@@ -275,8 +278,12 @@ func (d *Dir) Keep(n int, cluster catalog.ClusterID, objects string, live func()
 		if err != nil {
 			return err
 		}
-		if b.Cluster == cluster && b.Objects == objects {
-			if n--; n < 0 {
+		earlier := isStorage(d, cluster) && b.Whole && b.Cluster != cluster // of who had the storage before
+		if earlier || b.Cluster == cluster && b.Objects == objects {
+			if !earlier {
+				n--
+			}
+			if earlier || n < 0 {
 				old = append(old, d.backup(name))
 				continue
 			}

@@ -2,6 +2,8 @@ package coord
 
 import (
 	"context"
+	"fmt"
+	"time"
 
 	"github.com/tributarydb/tributary/cluster/archive"
 	"github.com/tributarydb/tributary/cluster/backup"
@@ -13,12 +15,21 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
+// Storage is the cluster's storage, where it has one.
+type Storage interface {
+	// Store opens its place.
+	Store(place string) (object.Store, error)
+	// Hold is archive.Config.Hold.
+	Hold(ctx context.Context, place string) (takenOver uint64, err error)
+	HoldEvery() time.Duration
+}
+
 // startArchiver starts what sends commits to the archive while this node leads.
 func (e *Engine) startArchiver() (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	a := archive.New(archive.Config{Catalog: e.cfg.Meta, Leads: e.cfg.Members.Leads, Commits: e.cfg.Commits, Pool: e.cfg.Pool, Log: e.cfg.Log,
-		Open: e.openArchive, Backup: e.archiveBase,
+		Open: e.openArchive, Backup: e.archiveBase, Hold: e.cfg.Storage.Hold, HoldEvery: e.cfg.Storage.HoldEvery(),
 		Source: func(ctx context.Context, f *catalog.Segment, take backup.Take) error {
 			return e.cfg.Backups.Read(ctx, f, take)
 		},
@@ -37,13 +48,19 @@ func (e *Engine) startArchiver() (stop func()) {
 	}
 }
 
-// openArchive opens, or makes, the archive's directory with the rights of the superuser who named it.
+// openArchive opens, or makes, the archive's directory with the rights of the superuser who named it; the storage with those of the
+// node.
 func (e *Engine) openArchive(ctx context.Context, place string) (*backup.Dir, func(), error) {
-	return openPlace(ctx, e.cfg.Pool, place, true, func(path string) (object.Store, error) { return e.cfg.Stores.For(catalog.BootstrapRoleOID, path, true) })
+	return openPlace(ctx, e.cfg.Pool, place, true, func(path string) (object.Store, error) {
+		if path == catalog.Storage(e.cfg.Meta.Current()) {
+			return e.cfg.Storage.Store(path)
+		}
+		return e.cfg.Stores.For(catalog.BootstrapRoleOID, path, true)
+	})
 }
 
-// archiveBase makes a backup in the archive.
-func (e *Engine) archiveBase(ctx context.Context, place string) error {
+// archiveBase makes a backup in the archive, and keeps so many; 0: all.
+func (e *Engine) archiveBase(ctx context.Context, place string, keep int) error {
 	if err := e.cfg.Meta.Barrier(ctx); err != nil {
 		return err
 	}
@@ -51,7 +68,11 @@ func (e *Engine) archiveBase(ctx context.Context, place string) error {
 	if role == nil {
 		return pgerr.Internal("there is no first superuser")
 	}
-	return e.runOwn(ctx, role.Name, "BACKUP TO "+lex.QuoteLiteral(place), [2]string{"application_name", "archive"}, [2]string{"statement_timeout", "0"}, [2]string{"transaction_timeout", "0"})
+	statement := "BACKUP TO " + lex.QuoteLiteral(place)
+	if keep > 0 {
+		statement += fmt.Sprintf(" WITH (keep = %d)", keep)
+	}
+	return e.runOwn(ctx, role.Name, statement, [2]string{"application_name", "archive"}, [2]string{"statement_timeout", "0"}, [2]string{"transaction_timeout", "0"})
 }
 
 // openPlace opens, or makes, the place of backups that a URI names; store is called for one in a bucket. done gives back what is charged for it.

@@ -94,7 +94,12 @@ func mayBackup(st *catalog.State, role types.OID, what string) error {
 
 // dir opens, or makes, the place of backups that a URI names. done gives back what is charged for it.
 func (c backups) dir(x *session.Execution, uri string, write bool) (_ *backup.Dir, done func(), err error) {
-	return openPlace(x.Ctx, x.Pool, uri, write, func(path string) (object.Store, error) { return x.Store(path, write) })
+	return openPlace(x.Ctx, x.Pool, uri, write, func(path string) (object.Store, error) {
+		if path == catalog.Storage(c.cfg.Meta.Current()) { // as nodes read and write it
+			return c.cfg.Storage.Store(path)
+		}
+		return x.Store(path, write)
+	})
 }
 
 // backup handles BACKUP.
@@ -169,14 +174,45 @@ func (c backups) backupTo(ctx context.Context, x *session.Execution, n *parse.Ba
 	name, p, err := dir.Write(ctx, head, state, o)
 	if err == nil && keep > 0 {
 		err = dir.Keep(keep, head.Cluster, head.Objects, func() (*catalog.State, error) {
-			err := c.cfg.Meta.Barrier(ctx)
-			return c.cfg.Meta.Current(), err
+			if err := c.cfg.Meta.Barrier(ctx); err != nil {
+				return nil, err
+			}
+			now := c.cfg.Meta.Current()
+			if backup.Stored(dir, now.Cluster()) {
+				if ok, err := c.unread(ctx, now.Version()); err != nil || !ok {
+					return nil, err
+				}
+			}
+			return now, nil
 		})
 	}
 	if err != nil {
 		return nil, err
 	}
 	return []types.Datum{name, int64(head.Version), p.Files, p.Bytes, p.Written, time.Since(began).Seconds()}, nil
+}
+
+// readersTime bounds how long a backup in the cluster's storage waits for statements that read older states, before it removes
+// files which those may need and no node may have any more.
+const readersTime = time.Minute
+
+// unread waits until no statement of any node reads a state before a version, and reports whether that is so.
+func (c backups) unread(ctx context.Context, version uint64) (bool, error) {
+	session.StopReading(c.s) // what it read is written
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for end := time.Now().Add(readersTime); c.cfg.Members.Horizon() < version; {
+		if time.Now().After(end) {
+			c.s.Warn(pgerr.Warning, "older backups and files that nothing needs are not removed, as a statement still reads an older state: the next backup removes them")
+			return false, nil
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return false, ctx.Err()
+		}
+	}
+	return true, nil
 }
 
 // checkpointTries is how often a backup begins with a newer state because a training has replaced its checkpoint.

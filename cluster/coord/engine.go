@@ -47,6 +47,7 @@ type Config struct {
 	Blobs     training.Blobs
 	Backups   Backups
 	Commits   archive.Commits
+	Storage   Storage
 	Stores    *object.Stores
 	Keys      object.Keys // for secrets
 	// Elsewhere sends a signal to a session of another node. Observe records the node's history of statements
@@ -57,6 +58,8 @@ type Config struct {
 	Members   interface {
 		admin.Members
 		training.Members
+		// Horizon is the version of the oldest state that a statement of any node reads.
+		Horizon() uint64
 	}
 }
 

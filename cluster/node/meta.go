@@ -57,6 +57,9 @@ func (m raftMeta) Barrier(ctx context.Context) error { return m.ReadIndex(ctx) }
 
 // Commit implements coord.Meta.
 func (m raftMeta) Commit(ctx context.Context, changes []catalog.Change) error {
+	if err := catalog.TakenOver(m.Current()); err != nil {
+		return err
+	}
 	_, err := m.Propose(ctx, changes)
 	return err
 }

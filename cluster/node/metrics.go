@@ -25,6 +25,7 @@ var (
 	sessionsDesc = prometheus.NewDesc("tributary_sessions", "Sessions of this gateway by state.", []string{"state"}, nil)
 	behindDesc   = prometheus.NewDesc("tributary_archive_behind_seconds", "For how long a commit is there that is not in the archive, where this node leads; 0 for none.", nil, nil)
 	failedDesc   = prometheus.NewDesc("tributary_archive_failures_total", "Attempts of the cluster to archive commits that failed, where this node leads.", nil, nil)
+	takenDesc    = prometheus.NewDesc("tributary_storage_taken_over", "1 where another cluster has taken over the storage of this one, which then writes nothing; else 0.", nil, nil)
 	buildDesc    = prometheus.NewDesc("tributary_build_info", "1: the version of the program, and of Go.", []string{"version", "goversion"}, nil)
 )
 
@@ -34,6 +35,7 @@ func (nodeCollector) Describe(ch chan<- *prometheus.Desc) {
 	ch <- buildDesc
 	ch <- behindDesc
 	ch <- failedDesc
+	ch <- takenDesc
 }
 
 // Collect implements prometheus.Collector.
@@ -56,6 +58,11 @@ func (c nodeCollector) Collect(ch chan<- prometheus.Metric) {
 		ch <- prometheus.MustNewConstMetric(behindDesc, gauge, behind)
 		ch <- prometheus.MustNewConstMetric(failedDesc, counter, float64(failures))
 	}
+	taken := 0.0
+	if catalog.TakenOver(c.n.raft.Current()) != nil {
+		taken = 1
+	}
+	ch <- prometheus.MustNewConstMetric(takenDesc, gauge, taken)
 	ch <- prometheus.MustNewConstMetric(buildDesc, gauge, 1, cmp.Or(c.n.o.Version, "unknown"), runtime.Version())
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/tributarydb/tributary/cluster/observe"
 	"github.com/tributarydb/tributary/exec/store"
 	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/version"
 )
 
@@ -239,6 +240,9 @@ func (n *Node) clusterWarnings(st *catalog.State, warn func(severity, kind, node
 	if a := catalog.Archiving(st); a != nil && a.Error != "" {
 		warn("error", "archive", "", "commits cannot be archived: the last attempt failed", "See cluster.archive. Files that it lacks are kept on the nodes meanwhile.")
 	}
+	if err := catalog.TakenOver(st); err != nil {
+		warn("error", "storage", "", pgerr.From(err).Message, "Use the other cluster. Nothing can be written here.")
+	}
 	alive := map[uint64]bool{}
 	up, members := 0, n.raft.Current().Nodes()
 	for _, m := range members {
@@ -266,7 +270,7 @@ func (n *Node) clusterWarnings(st *catalog.State, warn func(severity, kind, node
 		}
 		for _, p := range m.Partitions {
 			for _, s := range p {
-				if s.Inline != nil || len(s.Nodes) == 0 {
+				if s.Inline != nil || len(s.Nodes) == 0 || s.InBucket() {
 					continue
 				}
 				copies := 0

@@ -24,6 +24,7 @@ import (
 	"github.com/tributarydb/tributary/cluster/repl"
 	"github.com/tributarydb/tributary/cluster/resource"
 	"github.com/tributarydb/tributary/cluster/rpc"
+	"github.com/tributarydb/tributary/cluster/storage"
 	"github.com/tributarydb/tributary/cluster/trainer"
 	"github.com/tributarydb/tributary/cluster/worker"
 	"github.com/tributarydb/tributary/exec/disk"
@@ -76,9 +77,13 @@ type Options struct {
 	InlineBlob int
 	// ObjectCache is how many bytes of objects in buckets are kept on disk, 0 for none.
 	ObjectCache int64
-	Pace        Pace
-	Log         *slog.Logger
-	Audit       *slog.Logger // takes the audit log; nil: Log
+	// Storage is s3://bucket/prefix, where the cluster keeps its files; "" for what it does already. StorageCache is how many bytes
+	// of files this node keeps of those that are there; 0: what its disk has room for.
+	Storage      string
+	StorageCache int64
+	Pace         Pace
+	Log          *slog.Logger
+	Audit        *slog.Logger // takes the audit log; nil: Log
 }
 
 // Pace is how often the node's background work runs. Zeros are the defaults; tests need
@@ -89,6 +94,7 @@ type Pace struct {
 	Snapshot                  uint64        // raftnode.Options
 	Without                   raftnode.Deviation
 	Traces                    time.Duration // otlp.Exporter
+	Lease                     time.Duration // storage.Options.Life
 }
 
 // Node is a running node.
@@ -103,6 +109,7 @@ type Node struct {
 	dir     *raftnode.Dir
 	server  *rpc.Server
 	store   *store.Store
+	storage *storage.Storage
 	repl    *repl.Repl
 	raft    *raftnode.Node
 	worker  *worker.Worker
@@ -137,12 +144,23 @@ func Start(ctx context.Context, o Options) (_ *Node, err error) {
 	if o.InlineBlob <= 0 {
 		o.InlineBlob = catalog.InlineBlob
 	}
+	if o.Storage != "" {
+		if o.Storage, err = storage.Place(o.Storage); err != nil {
+			return nil, err
+		}
+	}
 	n := &Node{o: o, started: time.Now()}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, n.Close())
 		}
 	}()
+	stored := storage.Options{Catalog: n.Catalog, Log: o.Log, Life: o.Pace.Lease}
+	if o.Storage != "" && len(o.Join) == 0 {
+		if err = foundOn(ctx, o.Storage, o.Data, o.Secret, stored); err != nil {
+			return nil, err
+		}
+	}
 	if n.dir, err = raftnode.OpenDir(o.Data, len(o.Join) > 0, "segments"); err != nil {
 		return nil, err
 	}
@@ -150,6 +168,8 @@ func Start(ctx context.Context, o Options) (_ *Node, err error) {
 		n.o.Name = fmt.Sprintf("node-%x", n.dir.ID>>48)
 	}
 	n.pool = mem.NewPool(n.o.Name, 0)
+	stored.Pool = n.pool
+	n.storage = storage.New(stored)
 	n.limit(coord.Limits{Memory: o.Memory, Threads: o.Threads})
 	n.observe = observe.New(n.pool)
 	o.Log = slog.New(n.observe.Handler(o.Log.Handler()))
@@ -186,12 +206,12 @@ func Start(ctx context.Context, o Options) (_ *Node, err error) {
 	}
 	ln = n.traffic.Listener(ln)
 	n.server = rpc.Listen(ln, trust, n.dir.Identity, o.Log)
-	if n.store, err = store.Open(store.Options{Dir: filepath.Join(o.Data, "segments"), Node: n.dir.ID, Room: n.dir.Reserve.Room, Pool: n.pool, StatEvery: time.Second}); err != nil {
+	if n.store, err = store.Open(store.Options{Dir: segmentsIn(o.Data), Node: n.dir.ID, Room: n.dir.Reserve.Room, Pool: n.pool, StatEvery: time.Second}); err != nil {
 		return nil, err
 	}
 	n.repl = repl.New(repl.Options{Short: n.lowOnDisk, Store: n.store, Server: n.server, Pool: n.pool, Log: o.Log, OldestOpen: n.oldestRead,
 		ScrubRate: o.ScrubRate, ScrubEvery: o.ScrubEvery, Audit: o.Pace.Audit,
-		Sweep: o.Pace.Sweep, Tick: o.Pace.Tick, Grace: o.Pace.Grace, SegmentRows: o.Pace.SegmentRows})
+		Sweep: o.Pace.Sweep, Tick: o.Pace.Tick, Grace: o.Pace.Grace, SegmentRows: o.Pace.SegmentRows, Bucket: n.storage, Cache: o.StorageCache})
 	n.models = newModels(n.pool, n.store.ReadBlob)
 	n.models.open = func(ctx context.Context, ref *catalog.Segment) (*store.Blob, error) {
 		return store.OpenBlob(ctx, n.store, ref)
@@ -239,8 +259,11 @@ func Start(ctx context.Context, o Options) (_ *Node, err error) {
 	if err = n.raft.WaitReady(ctx); err != nil {
 		return nil, err
 	}
+	if err = beginStorage(ctx, o.Storage, n.storage, raftMeta{n.raft, n.past}); err != nil {
+		return nil, err
+	}
 	n.engine = coord.New(coord.Config{
-		Meta: raftMeta{n.raft, n.past}, Locks: n.locks, Pool: n.pool, Resources: n.resources, Files: &files{store: n.store, threads: n.threads, replicate: n.repl.Push, discard: n.repl.Discard, prove: n.repl.Prove}, Models: n.models, Temp: n.o.Temp, Data: n.o.Data, Reload: n.o.Reload,
+		Meta: raftMeta{n.raft, n.past}, Storage: n.storage, Locks: n.locks, Pool: n.pool, Resources: n.resources, Files: &files{store: n.store, threads: n.threads, replicate: n.repl.Push, discard: n.repl.Discard, prove: n.repl.Prove}, Models: n.models, Temp: n.o.Temp, Data: n.o.Data, Reload: n.o.Reload,
 		Virtual: v, Sources: v.sources, Build: cmp.Or(o.Version, "unknown"), Password: o.Password, Log: o.Log, Audit: o.Audit, Node: n.self, Limits: func() coord.Limits { return *n.limits.Load() },
 		Runner: runner{n.worker.Gateway(n.schedulable)}, Elsewhere: n.signal, Forget: n.forget, Observe: n.observe, Trainer: trainings{n}, Blobs: blobs{n}, Backups: n.repl, Commits: func(ctx context.Context, after uint64, most int64) ([]past.Record, error) {
 			return n.past.CommitsOfAll(ctx, n.pool, after, most)
@@ -312,6 +335,9 @@ func (n *Node) Close() error {
 		}
 	}
 	n.watched.Wait()
+	if n.up.Load() {
+		releaseStorage(n.storage, n.raft, n.o.Log)
+	}
 	if n.engine != nil {
 		n.engine.Close()
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/tributarydb/tributary/cluster/backup"
 	"github.com/tributarydb/tributary/cluster/raftnode"
+	"github.com/tributarydb/tributary/cluster/rpc"
 	"github.com/tributarydb/tributary/exec/store"
 	"github.com/tributarydb/tributary/sql/catalog"
 )
@@ -15,7 +16,7 @@ import (
 // Restore makes an empty directory that of the first node of a new cluster, which has the state of a backup of a name and its
 // files. The state, which is the caller's alone, becomes the new cluster's.
 func Restore(ctx context.Context, data string, dir *backup.Dir, name string, state *catalog.State, log *slog.Logger) error {
-	return raftnode.Found(data, log, func(cluster catalog.ClusterID, node uint64) (_ *catalog.State, err error) {
+	return raftnode.Found(data, log, rpc.Secret{}, func(cluster catalog.ClusterID, node uint64) (_ *catalog.State, err error) {
 		st, err := store.Open(store.Options{Dir: filepath.Join(data, "segments"), Node: node})
 		if err != nil {
 			return nil, err

@@ -65,6 +65,9 @@ func (m members) Alive(id uint64) bool {
 // Changed implements admin.Members.
 func (m members) Changed() <-chan struct{} { return m.r.LivenessChanged() }
 
+// Horizon implements coord.Config.
+func (m members) Horizon() uint64 { return m.r.Horizon() }
+
 // Leads implements admin.Members.
 func (m members) Leads() bool { return m.r.Leads() }
 

@@ -31,6 +31,8 @@ type File struct {
 	Bytes    int64
 	Nodes    []uint64
 	Part, Of int
+	// Stored: the cluster's storage has it. Then nothing is copied: its nodes are those that read it, by which work is spread.
+	Stored bool
 }
 
 // Options are the options of Plan. The zero value is usable.
@@ -235,7 +237,7 @@ func (p *planner) file(i int, f File) {
 	}
 	want := max(min(p.o.Replicas, p.members), 1)
 	switch {
-	case len(live) == 0:
+	case len(live) == 0 && !f.Stored:
 		// Nothing to copy from: wait for a holder to come back.
 	case len(good) < want:
 		to := p.successor(f)
@@ -246,7 +248,12 @@ func (p *planner) file(i int, f File) {
 			return
 		}
 		after := append(slices.Clone(good), to)
-		if len(after) < want {
+		for next := to; f.Stored && len(after) < want && next != 0; {
+			if next = p.best(f.ID, p.eligible, after); next != 0 {
+				after = append(after, next)
+			}
+		}
+		if len(after) < want && !f.Stored {
 			after = union(after, f.Nodes) // nobody is dropped before all have the file
 		}
 		p.load[to] += cost(f)

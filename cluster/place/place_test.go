@@ -369,3 +369,41 @@ func TestHomes(t *testing.T) {
 		}
 	}
 }
+
+// TestStored: files in the cluster's storage are given to as many nodes as others are, also where none that is alive has them, and
+// from nodes that are full to those that join.
+func TestStored(t *testing.T) {
+	stored := func(n int, nodes ...uint64) place.File {
+		f := file(n, nodes...)
+		f.Stored = true
+		return f
+	}
+	dead := append(up(1, 2), place.Node{ID: 3, DeadFor: time.Hour})
+	for _, c := range []struct {
+		nodes []place.Node
+		file  place.File
+		want  []uint64 // nil: nothing is to be done
+	}{
+		{up(1, 2, 3), stored(1), []uint64{1, 2, 3}},
+		{up(1, 2, 3), stored(1, 1, 2, 3), nil},
+		{dead, stored(1, 3), []uint64{1, 2}},
+		{dead, stored(1, 1, 2, 3), []uint64{1, 2}},
+		{dead, file(1, 3), nil},
+	} {
+		var got []uint64
+		for _, a := range place.Plan(c.nodes, []place.File{c.file}, place.Options{}) {
+			got = slices.Sorted(slices.Values(a.Nodes))
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%+v: %v, not %v", c.file, got, c.want)
+		}
+	}
+	files := make([]place.File, 60)
+	for i := range files {
+		files[i] = stored(i, 1, 2, 3)
+	}
+	run(t, up(1, 2, 3, 4), files)
+	if n := copies(files)[4]; n < 30 {
+		t.Errorf("a node that joins reads %d of 60 files", n)
+	}
+}

@@ -27,8 +27,8 @@ type Dir struct {
 	is identity
 }
 
-// lockName is the file that the process of a data directory holds locked.
-const lockName = "LOCK"
+// LockName is the file that the process of a data directory holds locked.
+const LockName = "LOCK"
 
 // logFile holds raft's log and votes, within the directory.
 const logFile = "raft/log.db"
@@ -54,7 +54,7 @@ func lockDir(path string) (*Dir, error) {
 	if err := os.MkdirAll(path, 0o700); err != nil {
 		return nil, dirError(err, path)
 	}
-	file := filepath.Join(path, lockName)
+	file := filepath.Join(path, LockName)
 	lock, err := disk.Lock(file)
 	if errors.Is(err, disk.ErrLocked) {
 		return nil, pgerr.Wrap(pgerr.ObjectInUse, err, "data directory is used by another process (lock file %q)", file)
@@ -172,7 +172,7 @@ func (d *Dir) held() error {
 	if err != nil {
 		return dirError(err, d.Path)
 	}
-	now, err := os.Stat(filepath.Join(d.Path, lockName))
+	now, err := os.Stat(filepath.Join(d.Path, LockName))
 	if err == nil && os.SameFile(ours, now) {
 		return nil
 	}

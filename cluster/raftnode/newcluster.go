@@ -16,8 +16,8 @@ import (
 
 // Found makes an empty directory that of the first node of a new cluster, whose catalog is the state that fill
 // returns: fill also puts the node's files there. The node starts as one that was stopped. A directory of which this
-// was cut off is refused at start.
-func Found(path string, log *slog.Logger, fill func(cluster catalog.ClusterID, node uint64) (*catalog.State, error)) (err error) {
+// was cut off is refused at start. Without a secret the cluster gets a new one.
+func Found(path string, log *slog.Logger, secret rpc.Secret, fill func(cluster catalog.ClusterID, node uint64) (*catalog.State, error)) (err error) {
 	d, err := lockDir(path)
 	if err != nil {
 		return err
@@ -28,7 +28,7 @@ func Found(path string, log *slog.Logger, fill func(cluster catalog.ClusterID, n
 		return dirError(err, path)
 	}
 	for _, e := range entries {
-		if e.Name() != lockName {
+		if e.Name() != LockName {
 			return pgerr.New(pgerr.ObjectNotInPrerequisiteState, "data directory %q is not empty", path).WithDetail("It has %q.", e.Name())
 		}
 	}
@@ -42,7 +42,7 @@ func Found(path string, log *slog.Logger, fill func(cluster catalog.ClusterID, n
 	if err := foundLog(d, log, state); err != nil {
 		return err
 	}
-	if _, err := d.Secret(rpc.NewSecret()); err != nil {
+	if _, err := d.Secret(secret); err != nil {
 		return err
 	}
 	d.is.Version = max(d.is.Version, state.Finalized())

@@ -11,25 +11,6 @@ import (
 	"github.com/tributarydb/tributary/sql/catalog"
 )
 
-// files returns all files of a state, in a fixed order.
-func files(s *catalog.State) (out []catalog.HeldFile) {
-	for _, rel := range s.Relations() {
-		m := s.Manifest(rel.OID)
-		if m == nil {
-			continue
-		}
-		for _, p := range m.Partitions {
-			for _, g := range p {
-				if g.Inline == nil {
-					table, id := rel.OID, g.ID
-					out = append(out, catalog.HeldFile{File: g, Held: func(n []uint64) catalog.Change { return &catalog.SetNodes{Table: table, Segment: id, Nodes: n} }})
-				}
-			}
-		}
-	}
-	return append(out, s.BlobFiles()...)
-}
-
 // Lead is the leader's loop: it runs until ctx ends.
 func (r *Repl) Lead(ctx context.Context) {
 	if r.ready(ctx) != nil {
@@ -58,16 +39,19 @@ func (r *Repl) Lead(ctx context.Context) {
 
 // place carries out one plan.
 func (r *Repl) place(ctx context.Context) {
-	all := files(r.c.Current())
-	fs := make([]place.File, len(all))
-	for i, h := range all {
-		fs[i] = place.File{ID: h.File.ID, Bytes: h.File.Bytes, Nodes: h.File.Nodes, Part: h.File.Part, Of: h.File.Of}
+	var own, stored []catalog.HeldFile
+	for _, h := range catalog.HeldFiles(r.c.Current()) {
+		if h.File.InBucket() {
+			stored = append(stored, h)
+		} else {
+			own = append(own, h)
+		}
 	}
-	plan := place.Plan(r.members(), fs, place.Options{Grace: r.o.Grace})
+	share(ctx, r, stored)
 	// Two copies at a time: repair must not starve statements of the network.
 	slots := make(chan struct{}, 2)
 	var wg sync.WaitGroup
-	for _, a := range plan {
+	for _, a := range plan(r, own, 0) {
 		slots <- struct{}{}
 		if ctx.Err() != nil {
 			break
@@ -76,12 +60,37 @@ func (r *Repl) place(ctx context.Context) {
 		go func() {
 			defer wg.Done()
 			defer func() { <-slots }()
-			if err := r.act(ctx, a, all[a.File]); err != nil && ctx.Err() == nil {
-				r.o.Log.Warn("placing a segment", "segment", all[a.File].File.ID, "to", a.To, "err", err)
+			if err := r.act(ctx, a, own[a.File]); err != nil && ctx.Err() == nil {
+				r.o.Log.Warn("placing a segment", "segment", own[a.File].File.ID, "to", a.To, "err", err)
 			}
 		}()
 	}
 	wg.Wait()
+}
+
+func plan(r *Repl, files []catalog.HeldFile, limit int) []place.Action {
+	fs := make([]place.File, len(files))
+	for i, h := range files {
+		fs[i] = place.File{ID: h.File.ID, Bytes: h.File.Bytes, Nodes: h.File.Holders(), Stored: h.File.InBucket(), Part: h.File.Part, Of: h.File.Of}
+	}
+	return place.Plan(r.members(), fs, place.Options{Grace: r.o.Grace, Limit: limit})
+}
+
+// shared is how many files of the storage are given to other nodes at once.
+const shared = 256
+
+// share spreads the reading of files of the storage over the nodes. It copies nothing.
+func share(ctx context.Context, r *Repl, files []catalog.HeldFile) {
+	var changes []catalog.Change
+	for _, a := range plan(r, files, shared) {
+		changes = append(changes, files[a.File].Held(append(slices.Clone(a.Nodes), catalog.Bucket)))
+	}
+	if len(changes) == 0 {
+		return
+	}
+	if _, err := r.c.Propose(ctx, changes); err != nil && ctx.Err() == nil {
+		r.o.Log.Warn("giving files of the storage to other nodes", "err", err)
+	}
 }
 
 func (r *Repl) act(ctx context.Context, a place.Action, h catalog.HeldFile) error {
@@ -108,11 +117,11 @@ func (r *Repl) act(ctx context.Context, a place.Action, h catalog.HeldFile) erro
 	return err
 }
 
-// Replicas returns how many files name a node as a holder. A node that holds none can be
-// removed without loss.
+// Replicas returns how many files that are not in the storage name a node as a holder. A node that
+// holds none can be removed without loss.
 func (r *Repl) Replicas(node uint64) (n int) {
-	for _, h := range files(r.c.Current()) {
-		if slices.Contains(h.File.Nodes, node) {
+	for _, h := range catalog.HeldFiles(r.c.Current()) {
+		if slices.Contains(h.File.Nodes, node) && !h.File.InBucket() {
 			n++
 		}
 	}

@@ -200,6 +200,7 @@ func (r *Repl) get(ctx context.Context, ref fileRef, from []uint64) error {
 		// Others may wait for this fetch: it does not end with one of them.
 		ctx, cancel := context.WithCancel(r.ctx)
 		defer cancel()
+		defer r.stored.trim()
 		return nil, r.getFrom(ctx, ref, from)
 	})
 	select {
@@ -274,8 +275,10 @@ func (r *Repl) Install(ctx context.Context, s *catalog.Segment, give func(to fun
 // fromOthers has take receive a file from one of the nodes: from the next where that fails.
 func (r *Repl) fromOthers(ctx context.Context, ref fileRef, from []uint64, take func(recv func() ([]byte, error)) error) error {
 	var live, rest []uint64
+	// Also a file that a statement's state does not have there yet: since then nodes may have dropped it.
+	inBucket := r.o.Bucket != nil && catalog.Storage(r.c.Current()) != ""
 	for _, n := range from {
-		if n == r.c.ID() {
+		if n == r.c.ID() || n == catalog.Bucket {
 			continue
 		}
 		if alive, _ := r.c.Liveness(n); alive {
@@ -285,9 +288,19 @@ func (r *Repl) fromOthers(ctx context.Context, ref fileRef, from []uint64, take 
 		}
 	}
 	last := error(&store.CorruptError{Segment: ref.ID, Missing: true})
+	if inBucket {
+		live = append(live, catalog.Bucket)
+	}
 	for _, n := range append(live, rest...) {
 		if err := ctx.Err(); err != nil {
 			return err
+		}
+		if n == catalog.Bucket {
+			if last = r.stored.give(ctx, ref.file(), take); last == nil || pgerr.Is(last, pgerr.DiskFull) {
+				return last
+			}
+			r.o.Log.Warn("the storage could not give a segment", "segment", ref.ID, "err", last)
+			continue
 		}
 		one, cancel := context.WithCancel(ctx)
 		silent := time.AfterFunc(stall, cancel)
@@ -307,7 +320,13 @@ func (r *Repl) fromOthers(ctx context.Context, ref fileRef, from []uint64, take 
 			return err
 		}
 		last = err
+		if inBucket && dropped(err) {
+			continue
+		}
 		r.o.Log.Warn("a node could not give a segment", "segment", ref.ID, "node", n, "err", err)
+	}
+	if inBucket && !dropped(last) {
+		return last // the storage's own, which may pass
 	}
 	return pgerr.Wrap(pgerr.DataCorrupted, last, "could not read segment %s from any replica", ref.ID)
 }

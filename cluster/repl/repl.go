@@ -51,6 +51,10 @@ type Options struct {
 	ScrubRate         int64
 	// Short reports whether a node has little disk space left; may be nil.
 	Short func(node uint64) bool
+	// Bucket is the cluster's storage, where it has one; Cache is how many bytes of files this node is to have, which may go
+	// once they are there; 0: as many as its disk has room for.
+	Bucket Bucket
+	Cache  int64
 	// NoCompaction leaves small segments as they are.
 	NoCompaction bool
 	// SegmentRows is the number of rows that compaction aims at; 0 is the store's default.
@@ -66,6 +70,7 @@ type Repl struct {
 	holds    holds
 	scrub    scrubber
 	failed   failures
+	stored   stored
 	ctx      context.Context
 	stop     context.CancelFunc
 	wg       sync.WaitGroup
@@ -104,6 +109,10 @@ func New(o Options) *Repl {
 	}
 	r := &Repl{o: o, attached: make(chan struct{})}
 	r.scrub.r = r
+	s := &r.stored
+	s.bucket, s.files, s.limit, s.pause, s.log = o.Bucket, &o.Store.Cache, o.Cache, o.Soon, o.Log
+	s.state = func() *catalog.State { return r.c.Current() }
+	s.short = func() bool { return o.Short != nil && o.Short(r.c.ID()) }
 	r.ctx, r.stop = context.WithCancel(context.Background())
 	o.Server.RegisterPut(callPush, r.handlePush)
 	o.Server.RegisterGet(callFetch, r.handleFetch)
@@ -125,6 +134,7 @@ func (r *Repl) Attach(c Cluster) {
 // StartMaintenance starts the sweep and scrub loops; call it once the node is ready.
 func (r *Repl) StartMaintenance() {
 	r.wg.Go(r.sweep)
+	r.wg.Go(func() { r.stored.keepTrimmed(r.ctx) })
 	r.wg.Go(r.scrub.run)
 }
 

@@ -79,7 +79,7 @@ func (s *scrubber) held(ctx context.Context) (out []*catalog.Segment, ok bool) {
 	if s.r.c.ReadIndex(one) != nil {
 		return nil, false // retry later
 	}
-	for _, h := range files(s.r.c.Current()) {
+	for _, h := range catalog.HeldFiles(s.r.c.Current()) {
 		if slices.Contains(h.File.Nodes, s.r.c.ID()) {
 			out = append(out, h.File)
 		}
@@ -92,7 +92,7 @@ func (s *scrubber) held(ctx context.Context) (out []*catalog.Segment, ok bool) {
 func (s *scrubber) audit(ctx context.Context) {
 	all, _ := s.held(ctx)
 	for _, ref := range all {
-		if err := s.r.o.Store.Look(ref); err != nil && ctx.Err() == nil {
+		if err := s.r.o.Store.Look(ref); err != nil && ctx.Err() == nil && !(ref.InBucket() && dropped(err)) {
 			s.repair(ctx, err)
 		}
 	}
@@ -107,7 +107,8 @@ func (s *scrubber) repair(ctx context.Context, err error) {
 	}
 	// It may have left the catalog, or this node, since it was listed.
 	all, _ := s.held(ctx)
-	if !slices.ContainsFunc(all, func(ref *catalog.Segment) bool { return ref.ID == bad.Segment }) {
+	i := slices.IndexFunc(all, func(ref *catalog.Segment) bool { return ref.ID == bad.Segment })
+	if i < 0 || bad.Missing && all[i].InBucket() {
 		return
 	}
 	s.r.o.Log.Warn("a segment on this node is damaged", "segment", bad.Segment, "missing", bad.Missing, "what", bad.What)
@@ -138,7 +139,7 @@ func (s *scrubber) pass(ctx context.Context, audit <-chan time.Time) {
 		if ctx.Err() != nil {
 			break
 		}
-		if err != nil {
+		if err != nil && !(ref.InBucket() && dropped(err)) {
 			s.repair(ctx, err)
 		}
 		s.mark.At = ref.ID

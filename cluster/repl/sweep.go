@@ -237,7 +237,7 @@ func (r *Repl) Prove(ctx context.Context, segs []*catalog.Segment) error {
 	have := map[catalog.SegmentID]int{}
 	lacking := func() *catalog.Segment {
 		for _, s := range segs {
-			if s.Inline == nil && have[s.ID] <= len(s.Nodes)/2 {
+			if s.Inline == nil && !s.InBucket() && have[s.ID] <= len(s.Nodes)/2 {
 				return s
 			}
 		}
@@ -289,7 +289,7 @@ func (r *Repl) eachHolder(ctx context.Context, segs []*catalog.Segment, limit ti
 		if s.Inline != nil {
 			continue
 		}
-		for _, n := range s.Nodes {
+		for _, n := range s.Holders() {
 			at[n] = append(at[n], s.ID)
 		}
 	}

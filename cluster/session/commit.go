@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/tributarydb/tributary/cluster/define"
@@ -25,9 +26,17 @@ func (s *Session) Commit(ctx context.Context) error {
 		err = s.registry.cfg.Files.Prove(ctx, catalog.Files(t.Changes()))
 	}
 	if err == nil && len(t.Changes()) > 0 {
+		err = catalog.TakenOver(s.registry.cfg.Catalog.Current())
+	}
+	stored := err == nil && commitsToBucket(s)
+	if err == nil && len(t.Changes()) > 0 {
+		changes := t.Changes()
+		if stored {
+			changes = append(slices.Clip(changes), &catalog.WantArchive{})
+		}
 		var checked bool
-		if checked, err = s.locks.Commit(ctx, t.Changes()); !checked {
-			err = s.registry.cfg.Catalog.Commit(ctx, t.Changes())
+		if checked, err = s.locks.Commit(ctx, changes); !checked {
+			err = s.registry.cfg.Catalog.Commit(ctx, changes)
 		}
 	}
 	if err != nil {
@@ -43,7 +52,42 @@ func (s *Session) Commit(ctx context.Context) error {
 	s.ended(nil)
 	s.set.End(true)
 	s.endTxnSettings()
+	if stored {
+		return awaitBucket(ctx, s)
+	}
 	return nil
+}
+
+// commitsToBucket reports whether the transaction's commit waits until the storage has it.
+func commitsToBucket(s *Session) bool {
+	return len(s.tx.Changes()) > 0 && catalog.Storage(s.registry.cfg.Catalog.Current()) != "" && s.set.Value(catalog.SettingStorageCommit) == "bucket"
+}
+
+// awaitBucket waits until the storage has what was just committed.
+func awaitBucket(ctx context.Context, s *Session) error {
+	ctx, w, err := s.watch(ctx)
+	if err != nil {
+		return err
+	}
+	defer w.end()
+	c := s.registry.cfg.Catalog
+	for wanted := c.Current().Wanted(); ; {
+		changed := c.Changed()
+		st := c.Current()
+		if catalog.TakenOver(st) != nil {
+			return pgerr.New(pgerr.StatementCompletionUnknown, "the transaction is committed on the nodes' disks, and the storage was taken over by another cluster").
+				WithDetail("The other cluster may have it or not.")
+		}
+		if a := catalog.Archiving(st); a != nil && a.Based && a.Version >= wanted {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			s.Warn(pgerr.Warning, "waiting for the storage was given up: the transaction is committed on the nodes' disks, and the storage may not have it yet")
+			return nil
+		}
+	}
 }
 
 // checkDeferred makes the checks that the transaction has put off.
@@ -113,3 +157,6 @@ func (s *Session) EndImplicit(ctx context.Context, ok bool) error {
 	}
 	return s.syncRetrying(ctx)
 }
+
+// StopReading ends that a session's statement keeps files of the state that it read.
+func StopReading(s *Session) { s.reading.Free() }

@@ -56,6 +56,8 @@ type Config struct {
 type Catalog interface {
 	txn.Catalog
 	sequence.Catalog
+	// Changed returns a channel that is closed at the next change of Current.
+	Changed() <-chan struct{}
 }
 
 // Commands finds what statements do. It binds, so that parameters and columns are known, but changes nothing. Its methods may be

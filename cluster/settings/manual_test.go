@@ -12,7 +12,7 @@ import (
 // checked and shown, because clients set them.
 var effective = []string{"application_name", "auto_explain.log_analyze", "auto_explain.log_format", "auto_explain.log_level", "auto_explain.log_min_duration", "auto_explain.log_timing", "auto_explain.sample_rate", "batch_size", "bytea_output", "client_encoding", "client_min_messages", "datestyle", "default_transaction_isolation",
 	"default_transaction_read_only", "dialect", "extra_float_digits", "idle_in_transaction_session_timeout", "idle_session_timeout", "intervalstyle", "log_min_duration_statement", "role", "search_path", "session_authorization",
-	"memory", "statement_timeout", "threads", "timezone", "transaction_isolation", "transaction_read_only", "transaction_timeout", "tributary.colocate", "tributary.distribute_cost", "tributary.as_of", "tributary.distribute_rows", "tributary.finalize_after", "tributary.group_rows", "tributary.keep_datasets", "tributary.otlp_endpoint", "tributary.retention", "tributary.shared_directories", "voters", "work_mem", "worker_saturation"}
+	"memory", "statement_timeout", "storage_backups", "storage_commit", "threads", "timezone", "transaction_isolation", "transaction_read_only", "transaction_timeout", "tributary.colocate", "tributary.distribute_cost", "tributary.as_of", "tributary.distribute_rows", "tributary.finalize_after", "tributary.group_rows", "tributary.keep_datasets", "tributary.otlp_endpoint", "tributary.retention", "tributary.shared_directories", "voters", "work_mem", "worker_saturation"}
 
 // TestManualSettings: the manual lists the settings, those with an effect apart from the others.
 func TestManualSettings(t *testing.T) {

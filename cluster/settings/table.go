@@ -2,6 +2,7 @@ package settings
 
 import (
 	"sort"
+	"strconv"
 
 	"github.com/tributarydb/tributary/sql/catalog"
 )
@@ -11,6 +12,9 @@ var defs = []*Def{
 	{Name: "data_directory", Kind: String, Context: Internal, Category: "File Locations", Desc: "Shows the node's directory, to superusers."},
 	{Name: catalog.SettingArchive, Kind: String, Context: Sighup, parse: archivePlace, Category: "Write-Ahead Log / Archiving", Desc: "Sets the directory, or s3://bucket/prefix, to which all commits go after a backup, so that the cluster can be restored to any moment; empty for none."},
 	{Name: catalog.SettingArchiveTimeout, Kind: Int, Default: "60", Min: 1, Max: 86400, Unit: "s", Context: Sighup, Category: "Write-Ahead Log / Archiving", Desc: "Sets within how long a commit is to be in the archive."},
+	{Name: catalog.SettingStorage, shared: true, Kind: String, Context: Internal, Category: "Tributary", Desc: "Shows the place where the cluster keeps its files, which --storage has set; empty for its nodes' disks."},
+	{Name: catalog.SettingStorageBackups, Kind: Int, Default: strconv.Itoa(catalog.DefaultStorageBackups), Min: 1, Max: 10000, Context: Sighup, Category: "Tributary", Desc: "Sets how many of the daily backups are kept in the storage."},
+	{Name: catalog.SettingStorageCommit, Kind: Enum, Default: "disks", Enum: []string{"disks", "bucket"}, Context: User, Category: "Tributary", Desc: "Sets what a COMMIT waits for where the cluster has a storage: the disks of a majority of nodes, or the storage too."},
 	{Name: "application_name", Kind: String, Context: User, Report: true, Category: "Reporting and Logging / What to Log", Desc: "Sets the application name to be reported in statistics and logs."},
 	{Name: "auto_explain.log_analyze", Kind: Bool, Default: "off", Context: Super, Category: "Customized Options", Desc: "Logs what the operators of a plan did, not only what was estimated."},
 	{Name: "auto_explain.log_buffers", Kind: Bool, Default: "off", Context: Super, only: true, Category: "Customized Options", Desc: "Logs buffer usage."},

@@ -173,7 +173,7 @@ func (s *Statement) places(n plan.Node, list []op.Split, manifests map[*plan.Sca
 			part, _ := store.At(m, sp.Ordinal)
 			out[i] = sched.Split{Partition: part, Rows: sp.To - sp.From}
 			if sp.Segment.Inline == nil {
-				out[i].Replicas = sp.Segment.Nodes
+				out[i].Replicas = sp.Segment.Holders()
 			}
 		}
 	case *plan.Source:

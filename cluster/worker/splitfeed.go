@@ -11,6 +11,7 @@ import (
 	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/exec/op"
 	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/sql/catalog"
 )
 
 // feed hands a task the splits that the gateway assigns to it, and reports portions
@@ -106,7 +107,11 @@ func (f *feed) Next(ctx context.Context, leaf int, _ *op.Split) (*op.Split, erro
 			it := l.q[0]
 			l.q = l.q[1:]
 			f.at[readingOf(it.split)] = it.portion
+			next := ahead(it.split, l.q)
 			f.mu.Unlock()
+			if p, ok := f.tables.(prefetcher); ok && len(next) > 0 {
+				p.Prefetch(next)
+			}
 			return it.split, nil
 		}
 		ended, wake := l.ended, f.wake
@@ -120,6 +125,29 @@ func (f *feed) Next(ctx context.Context, leaf int, _ *op.Split) (*op.Split, erro
 			return nil, context.Cause(ctx)
 		}
 	}
+}
+
+// prefetcher begins to get files that are not on this node.
+type prefetcher interface{ Prefetch(segs []*catalog.Segment) }
+
+// lookAhead is how many files are got ahead of the one that is read.
+const lookAhead = 4
+
+// ahead lists the files that are read after a split, where they may be in the storage alone.
+func ahead(now *op.Split, q []numbered) (out []*catalog.Segment) {
+	last := now.Segment
+	if last == nil || !last.InBucket() {
+		return nil
+	}
+	for _, n := range q {
+		if g := n.split.Segment; g != last {
+			if out = append(out, g); len(out) == lookAhead {
+				break
+			}
+			last = g
+		}
+	}
+	return out
 }
 
 // finished records that a split has been read; with the last one of a portion it

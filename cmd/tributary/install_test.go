@@ -43,7 +43,7 @@ func TestVariables(t *testing.T) {
 	set := map[string]string{
 		"listen-pg": "127.0.0.1:1", "listen-http": "127.0.0.1:2", "listen-cluster": "127.0.0.1:3", "advertise": "10.0.0.1:7400", "join": "a:1,b:2", "data": "d", "temp": "t",
 		"node": "n", "zone": "z", "join-secret": "s", "certs": "c", "memory": "1GiB", "threads": "3", "scrub-every": "1h0m0s", "scrub-rate": "1MiB",
-		"config": file, "testing": "sweep=2s", "audit-log": "audit", "log-format": "json", "insecure": "true", "metrics-token": "token", "object-cache": "20MiB",
+		"config": file, "testing": "sweep=2s", "audit-log": "audit", "log-format": "json", "insecure": "true", "metrics-token": "token", "object-cache": "20MiB", "storage": "s3://bucket/prefix", "storage-cache": "20MiB",
 	}
 	env := map[string]string{}
 	for name, v := range set {

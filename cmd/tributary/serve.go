@@ -23,6 +23,7 @@ import (
 	"github.com/tributarydb/tributary/cluster/node"
 	"github.com/tributarydb/tributary/cluster/raftnode"
 	"github.com/tributarydb/tributary/cluster/rpc"
+	"github.com/tributarydb/tributary/cluster/storage"
 	"github.com/tributarydb/tributary/cmd/flags"
 	"github.com/tributarydb/tributary/exec/object"
 )
@@ -55,6 +56,8 @@ func readSettings(fs *flags.Set, args []string, getenv func(string) string) (*se
 	fs.StringVar(&o.Data, "data", "./tributary-data", "directory of the node's data")
 	fs.StringVar(&o.Temp, "temp", "", "directory for temporary files (default: within --data)")
 	objects := fs.String("object-cache", "1GiB", "disk, within --temp, for what is read from object stores (s3://); 0 for none")
+	fs.StringVar(&o.Storage, "storage", "", "s3://bucket/prefix where the cluster keeps its files, its nodes' disks being a cache; an empty node begins with the cluster that is there (default: the nodes' disks)")
+	cache := fs.String("storage-cache", "0", "disk for copies of files that are in --storage; 0 for what there is room for")
 	fs.StringVar(&o.Name, "node", "", "name of the node (default: made from its id)")
 	fs.StringVar(&o.Zone, "zone", "", "the failure domain of the node, such as a rack: copies and votes are spread over zones")
 	fs.StringVar(&s.joinSecret, "join-secret", "", "file with the secret of the cluster to join, such as the cluster-secret of a member's data directory; or its text is in the environment as TRIBUTARY_JOIN_SECRET, its file as TRIBUTARY_JOIN_SECRET_FILE. Not needed with --certs")
@@ -103,6 +106,16 @@ func readSettings(fs *flags.Set, args []string, getenv func(string) string) (*se
 	if *scrub != "0" {
 		if o.ScrubRate, err = memoryLimit(*scrub); err != nil {
 			return nil, err
+		}
+	}
+	if *cache != "0" {
+		if o.StorageCache, err = memoryLimit(*cache); err != nil {
+			return nil, fmt.Errorf("--storage-cache: %w", err)
+		}
+	}
+	if o.Storage != "" {
+		if o.Storage, err = storage.Place(o.Storage); err != nil {
+			return nil, fmt.Errorf("--storage: %w", err)
 		}
 	}
 	if *objects != "0" {

@@ -433,3 +433,36 @@ func TestLease(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestSwap: a text is written only in place of the state that was seen, also where an answer is lost.
+func TestSwap(t *testing.T) {
+	s := s3test.New(t, "bkt")
+	l := stores(t, s, nil).(object.Leaser)
+	const uri = "s3://bkt/LEASE"
+	if text, tag, err := l.Peek(t.Context(), uri); text != "" || tag != "" || err != nil {
+		t.Fatal(text, tag, err)
+	}
+	fault := s3test.Lost
+	s.Fault = func(r *http.Request) s3test.Fault {
+		f := fault
+		fault = s3test.None
+		return f
+	}
+	first, err := l.Swap(t.Context(), uri, "1", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.Swap(t.Context(), uri, "other", ""); !errors.Is(err, object.ErrLeased) {
+		t.Errorf("in place of none, where there is one: %v", err)
+	}
+	fault = s3test.Lost
+	if _, err := l.Swap(t.Context(), uri, "2", first); err != nil {
+		t.Error(err)
+	}
+	if _, err := l.Swap(t.Context(), uri, "3", first); !errors.Is(err, object.ErrLeased) {
+		t.Errorf("in place of an older state: %v", err)
+	}
+	if text, _, err := l.Peek(t.Context(), uri); text != "2" || err != nil {
+		t.Error(text, err)
+	}
+}

@@ -154,6 +154,9 @@ func (s *Store) mapBlob(ctx context.Context, ref *catalog.Segment) (_ *segment, 
 		return nil, ioError(err, "stat", path)
 	}
 	m, err := s.fs.Map(path)
+	if errors.Is(err, fs.ErrNotExist) { // it was evicted meanwhile
+		return nil, &CorruptError{Segment: ref.ID, Missing: true, ref: ref}
+	}
 	if err != nil {
 		return nil, ioError(err, "map", path)
 	}

@@ -167,9 +167,9 @@ func (s *Store) mend(ctx context.Context, ref *catalog.Segment, bad *CorruptErro
 	return err
 }
 
-// fetch gets a file that is not here: one that this node only reads, or one that it lost.
+// fetch gets a file that is not here: one that this node only reads, that went because it is in the storage, or that it lost.
 func (s *Store) fetch(ctx context.Context, ref *catalog.Segment) error {
-	if slices.Contains(ref.Nodes, s.node) {
+	if slices.Contains(ref.Nodes, s.node) && !ref.InBucket() {
 		return s.mend(ctx, ref, &CorruptError{Segment: ref.ID, Missing: true})
 	}
 	return s.remote.Fetch(ctx, ref)

@@ -35,6 +35,9 @@ func (s *Store) Scrub(ctx context.Context, ref *catalog.Segment, pace func(conte
 		return err
 	}
 	f, err := s.fs.OpenDirect(s.path(ref.ID))
+	if errors.Is(err, fs.ErrNotExist) {
+		return &CorruptError{Segment: ref.ID, Missing: true, ref: ref}
+	}
 	if err != nil {
 		return &CorruptError{Segment: ref.ID, What: err.Error(), ref: ref}
 	}

@@ -190,6 +190,7 @@ func (f *segmentFile) publish(seg *catalog.Segment) error {
 	if err := f.store.fs.SyncDir(f.store.dir); err != nil {
 		return ioError(err, "fsync", f.store.dir)
 	}
+	f.store.Cache.held.Add(f.off)
 	seg.Bytes = f.off
 	keepSum(seg, f.sum)
 	seg.Nodes = []uint64{f.store.node}

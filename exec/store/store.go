@@ -59,6 +59,7 @@ type Store struct {
 	room   func() error
 	every  time.Duration // Options.StatEvery
 	damage damage
+	Cache  Cache
 
 	indexes hashindex.Budget
 	marks   keyMarks
@@ -96,6 +97,28 @@ func Open(o Options) (*Store, error) {
 	s := &Store{dir: o.Dir, node: o.Node, remote: o.Remote, now: o.Now, every: o.StatEvery, fs: o.FS, room: o.Room, open: map[catalog.SegmentID]*segment{},
 		inline: map[catalog.SegmentID]*segment{}, seen: map[catalog.SegmentID]struct{}{}, missed: map[catalog.SegmentID]miss{},
 		bad: map[catalog.SegmentID]struct{}{}, mends: map[catalog.SegmentID]chan struct{}{}}
+	s.Cache.fs, s.Cache.dir = s.fs, s.dir
+	s.Cache.fetch = func(ctx context.Context, ref *catalog.Segment) error { return s.remote.Fetch(ctx, ref) }
+	s.Cache.used = func(id catalog.SegmentID) int64 {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if g := s.open[id]; g != nil {
+			return g.looked.UnixNano()
+		}
+		return 0
+	}
+	s.Cache.remove = func(id catalog.SegmentID) bool {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if g := s.open[id]; s.closed || s.Cache.isWanted(id) || g != nil && g.pins > 0 {
+			return false
+		}
+		s.remove(id)
+		return true
+	}
+	s.Cache.init()
+	_, held := s.Usage()
+	s.Cache.held.Store(held)
 	if o.Pool != nil {
 		s.indexes.Charge(o.Pool.LastingAccount("key indexes"))
 		s.marks.acct = o.Pool.LastingAccount("key marks")
@@ -108,6 +131,7 @@ func (s *Store) SetRemote(r Remote) { s.remote = r }
 
 // Close unmaps all files. All pins must be closed.
 func (s *Store) Close() error {
+	s.Cache.end()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
@@ -178,7 +202,10 @@ func (s *Store) remove(id catalog.SegmentID) {
 	s.retire(id)
 	s.anew(id)
 	delete(s.bad, id)
-	_ = s.fs.Remove(s.path(id))
+	st, err := s.fs.Stat(s.path(id))
+	if s.fs.Remove(s.path(id)) == nil && err == nil {
+		s.Cache.held.Add(-st.Size())
+	}
 }
 
 // retire removes an open segment from the table of shared ones.
@@ -213,9 +240,13 @@ func (s *Store) acquire(ctx context.Context, ref *catalog.Segment) (*segment, er
 
 // repaired opens a file, and once more if another node could repair it.
 func (s *Store) repaired(ctx context.Context, ref *catalog.Segment, open func(context.Context, *catalog.Segment) (*segment, error)) (*segment, error) {
+	stored := ref.InBucket()
 	for tries := 0; ; tries++ {
 		g, err := open(ctx, ref)
 		if err == nil {
+			if stored && tries == 0 {
+				s.Cache.hits.Add(1)
+			}
 			return g, nil
 		}
 		var bad *CorruptError
@@ -223,6 +254,7 @@ func (s *Store) repaired(ctx context.Context, ref *catalog.Segment, open func(co
 			return nil, err
 		}
 		if bad.Missing {
+			defer s.Cache.want(ref.ID)()
 			err = s.fetch(ctx, ref)
 		} else {
 			err = s.mend(ctx, ref, bad)

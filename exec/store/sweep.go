@@ -12,11 +12,12 @@ import (
 const StrayGrace = time.Hour
 
 // References returns the files that a state needs on a node (0: on any): those of
-// segments, of models and of running jobs, and those that are kept for the past.
+// segments, of models and of running jobs, and those that are kept for the past. Copies of
+// files in the storage may be on any node.
 func References(s *catalog.State, node uint64) map[catalog.SegmentID]struct{} {
 	refs := map[catalog.SegmentID]struct{}{}
 	add := func(g *catalog.Segment) {
-		if node == 0 || slices.Contains(g.Nodes, node) {
+		if node == 0 || slices.Contains(g.Nodes, node) || g.InBucket() {
 			refs[g.ID] = struct{}{}
 		}
 	}

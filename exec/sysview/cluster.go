@@ -88,6 +88,8 @@ func (v *view) nodeNames(ids []uint64) []string {
 	for _, id := range slices.Compact(ids) {
 		if n := v.st.Node(id); n != nil {
 			out = append(out, n.Name)
+		} else if id == catalog.Bucket {
+			out = append(out, "storage")
 		} else {
 			out = append(out, itoa(int64(id)))
 		}

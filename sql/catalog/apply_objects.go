@@ -223,7 +223,8 @@ func (c *SetModelNodes) apply(e *edit) error {
 	}
 	n := *old
 	n.Versions = slices.Clone(old.Versions)
-	n.Find(c.Number).FileNodes = c.Nodes
+	v := n.Find(c.Number)
+	v.FileNodes = heldBy(v.FileNodes, c.Nodes)
 	e.s.moved = e.version
 	writable(e, mapModels, &e.s.models)[c.Model] = &n
 	return nil

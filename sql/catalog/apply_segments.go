@@ -386,7 +386,7 @@ func (c *SetNodes) apply(e *edit) error {
 	}
 	if p, i, ok := me.find(c.Segment); ok {
 		s := *me.m.Partitions[p][i]
-		s.Nodes = c.Nodes
+		s.Nodes = heldBy(s.Nodes, c.Nodes)
 		me.swap(p, i, &s)
 		e.s.moved = e.version
 	}

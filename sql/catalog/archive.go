@@ -23,6 +23,8 @@ type Archive struct {
 	Failures int64
 	FailedAt int64
 	Error    string
+	// TakenOver is the number of the lease with which another cluster has taken over the storage; 0: none has.
+	TakenOver uint64
 }
 
 // PutArchive records how far the archive is. It conflicts (40001) if somebody has recorded more since After.

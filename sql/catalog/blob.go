@@ -11,6 +11,27 @@ type HeldFile struct {
 	File *Segment // of a blob its ID, Bytes (0: not known), SHA256 and Nodes
 	// Held returns the change that records which nodes have it.
 	Held func(nodes []uint64) Change
+	// Lasting: it belongs to a table that is not temporary, or to a model. Archives have these.
+	Lasting bool
+}
+
+// HeldFiles lists all files of a state that nodes hold for it, in a fixed order.
+func HeldFiles(s *State) (out []HeldFile) {
+	for _, rel := range s.Relations() {
+		m := s.Manifest(rel.OID)
+		if m == nil {
+			continue
+		}
+		for _, p := range m.Partitions {
+			for _, g := range p {
+				if g.Inline == nil {
+					table, id := rel.OID, g.ID
+					out = append(out, HeldFile{g, func(n []uint64) Change { return &SetNodes{Table: table, Segment: id, Nodes: n} }, !rel.Temp})
+				}
+			}
+		}
+	}
+	return append(out, s.BlobFiles()...)
 }
 
 // BlobFiles lists, in a fixed order, the files that do not belong to tables: those of models, and of jobs
@@ -20,7 +41,7 @@ func (s *State) BlobFiles() (out []HeldFile) {
 		for i := range m.Versions {
 			if v := &m.Versions[i]; !v.File.IsZero() {
 				oid, number := m.OID, v.Number
-				out = append(out, HeldFile{v.Blob(), func(n []uint64) Change { return &SetModelNodes{Model: oid, Number: number, Nodes: n} }})
+				out = append(out, HeldFile{v.Blob(), func(n []uint64) Change { return &SetModelNodes{Model: oid, Number: number, Nodes: n} }, true})
 			}
 		}
 	}
@@ -28,7 +49,7 @@ func (s *State) BlobFiles() (out []HeldFile) {
 		// A failed job may be resumed.
 		if j.State != JobDone && !j.CheckpointFile.IsZero() {
 			oid, id := j.OID, j.CheckpointFile
-			out = append(out, HeldFile{j.Blob(), func(n []uint64) Change { return &SetJobNodes{Job: oid, File: id, Nodes: n} }})
+			out = append(out, HeldFile{j.Blob(), func(n []uint64) Change { return &SetJobNodes{Job: oid, File: id, Nodes: n} }, false})
 		}
 	}
 	return out

@@ -28,6 +28,7 @@ var kinds = []Change{
 	&PutSecret{}, &DropSecret{},
 	&PutResourceGroup{}, &DropResourceGroup{},
 	&PutArchive{},
+	&WantArchive{},
 }
 
 func init() { codec.Union(kinds...) }
@@ -93,6 +94,7 @@ type image struct {
 	Secrets    []*Secret
 	Groups     []*ResourceGroup
 	Archive    *Archive
+	Wanted     uint64
 }
 
 type imageSeq struct {
@@ -136,7 +138,7 @@ func (s *State) MarshalBinary() ([]byte, error) {
 	im := image{Version: s.version, NextOID: s.nextOID, Schemas: sorted(s.schemas), Relations: sorted(s.relations), Enums: sorted(s.types),
 		Roles: sorted(s.roles), Models: sorted(s.models), Jobs: sorted(s.jobs), Nodes: sorted(s.nodes), Manifests: sorted(s.manifests),
 		Settings: s.settings, Cluster: s.cluster, Removed: slices.Sorted(maps.Keys(s.removed)), Database: s.database, Defaults: s.DefaultGrants(), Statistics: sorted(s.statistics), Functions: sorted(s.functions), Schedules: sorted(s.schedules),
-		Finalized: s.finalized, At: s.at, Graves: s.graves, Forgotten: s.forgotten, Secrets: sorted(s.secrets), Groups: sorted(s.groups), Archive: s.archive}
+		Finalized: s.finalized, At: s.at, Graves: s.graves, Forgotten: s.forgotten, Secrets: sorted(s.secrets), Groups: sorted(s.groups), Archive: s.archive, Wanted: s.wanted}
 	for _, oid := range slices.Sorted(maps.Keys(s.sequences)) {
 		im.Sequences = append(im.Sequences, imageSeq{oid, s.sequences[oid]})
 	}
@@ -187,7 +189,7 @@ func UnmarshalState(b []byte) (*State, error) {
 	}
 	s := New()
 	s.version, s.nextOID, s.finalized = im.Version, im.NextOID, im.Finalized
-	s.at, s.graves, s.forgotten, s.archive = im.At, im.Graves, im.Forgotten, im.Archive // graveDue 0: the next commit computes it
+	s.at, s.graves, s.forgotten, s.archive, s.wanted = im.At, im.Graves, im.Forgotten, im.Archive, im.Wanted // graveDue 0: the next commit computes it
 	s.schemas, s.roles, s.comments = map[types.OID]*Schema{}, map[types.OID]*Role{}, map[Dep]string{}
 	for _, x := range im.Schemas {
 		s.schemas[x.OID] = x

@@ -13,7 +13,7 @@ func (s *State) Definitions() *Definitions { return s.definitions }
 func defines(c Change) bool {
 	switch c.(type) {
 	case *AppendSegments, *ReplaceSegments, *SetDeleted, *DeleteRows, *LockRows, *Truncate, *SetNodes, *Guard, *UniqueKeys,
-		*AdvanceSequence, *ReturnSequence, *SetSequence, *AllocOIDs, *JobProgress, *PutStatistics, *PutArchive:
+		*AdvanceSequence, *ReturnSequence, *SetSequence, *AllocOIDs, *JobProgress, *PutStatistics, *PutArchive, *WantArchive:
 		return false
 	}
 	return true

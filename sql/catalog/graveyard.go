@@ -62,6 +62,7 @@ type kept struct {
 	moved, removedAt uint64
 	lost             map[types.OID]bool // see Lost
 	archive          *Archive           // never changed in place
+	wanted           uint64             // see Wanted
 }
 
 // Time is the time of the newest commit that the state has: the greatest that a gateway's clock showed. Zero for a state from

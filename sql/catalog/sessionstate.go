@@ -41,14 +41,15 @@ func WithoutSessions(s *State) (*State, error) {
 	return n, err
 }
 
-// Refound makes a state that was just decoded that of another cluster, which one node with all files founds: no
-// old member is a member, nor remembered as one.
-func Refound(s *State, cluster ClusterID, node uint64) {
+// Refound makes a state that was just decoded that of another cluster, which one node founds; holder, it or Bucket, has all files:
+// no old member is a member, nor remembered as one.
+func Refound(s *State, cluster ClusterID, holder uint64) {
 	s.cluster, s.nodes, s.removed, s.graves = cluster, map[uint64]*Node{}, map[uint64]bool{}, nil
 	// The archive goes on to be the old cluster's.
 	s.archive, s.settings = nil, maps.Clone(s.settings)
 	delete(s.settings, SettingArchive)
-	here := []uint64{node}
+	delete(s.settings, SettingStorage)
+	here := []uint64{holder}
 	for g := range FilesOf(s) {
 		g.Nodes = slices.Clone(here)
 	}

@@ -62,6 +62,7 @@ var questions = map[string][]string{
 	"read-only":           {"account that can only select", "create reporting user who cannot write"},
 	"password":            {"forgot the superuser password", "change login credentials"},
 	"encrypt":             {"tls between client and server", "use https and ssl certificates"},
+	"storage":             {"keep tables in a bucket", "start a cluster from the bucket"},
 	"object-storage":      {"load parquet from an s3 bucket", "read from minio with an access key"},
 	"backup":              {"dump everything and restore it later"},
 	"disk-full":           {"no space left on device", "free up storage"},

@@ -1,0 +1,156 @@
+package storage
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/tributarydb/tributary/exec/object"
+	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/pgerr"
+)
+
+// lease says whose storage a place is.
+type lease struct {
+	Number  uint64 // counts up with each cluster that takes it
+	Cluster catalog.ClusterID
+	Until   time.Time // from then on others may take it
+}
+
+// leaseLife is how long a lease lasts that is not renewed.
+const leaseLife = 30 * time.Second
+
+func leaseURI(place string) string { return place + "/LEASE" }
+
+// text has what makes it unlike others.
+func (l lease) text() string {
+	return fmt.Sprintf("%d %s %s %s\n", l.Number, l.Cluster, l.Until.UTC().Format(time.RFC3339Nano), rand.Text())
+}
+
+// read returns the lease of a place, and its tag, "" for none.
+func read(ctx context.Context, s object.Leaser, place string) (l lease, tag string, err error) {
+	text, tag, err := s.Peek(ctx, leaseURI(place))
+	if err != nil || tag == "" {
+		return l, "", err
+	}
+	words := strings.Fields(text)
+	if len(words) != 4 {
+		return l, "", badLease(place)
+	}
+	number, err := strconv.ParseUint(words[0], 10, 64)
+	id, err2 := hex.DecodeString(words[1])
+	until, err3 := time.Parse(time.RFC3339Nano, words[2])
+	if errors.Join(err, err2, err3) != nil || len(id) != len(l.Cluster) {
+		return l, "", badLease(place)
+	}
+	l = lease{number, catalog.ClusterID(id), until}
+	return l, tag, nil
+}
+
+func badLease(place string) error {
+	return pgerr.New(pgerr.DataCorrupted, "%q does not hold a lease", leaseURI(place))
+}
+
+// await waits while another cluster has the lease of a place. It fails where that renews it: it is alive.
+func (s *Storage) await(ctx context.Context, l object.Leaser, place string, cluster catalog.ClusterID) error {
+	for waited := ""; ; {
+		was, tag, err := read(ctx, l, place)
+		if err != nil || tag == "" || was.Cluster == cluster || time.Until(was.Until) <= 0 {
+			return err
+		}
+		if waited != "" && waited != tag {
+			return inUse(place, was)
+		}
+		waited = tag
+		s.o.Log.Info("the storage belongs to another cluster: the end of its lease is waited for", "storage", place, "cluster", was.Cluster, "until", was.Until)
+		t := time.NewTimer(time.Until(was.Until))
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+			t.Stop()
+			return ctx.Err()
+		}
+	}
+}
+
+func inUse(place string, l lease) error {
+	return pgerr.New(pgerr.ObjectInUse, "%q is the storage of another cluster, which runs", place).
+		WithDetail("Cluster %s renews its lease, number %d.", l.Cluster, l.Number).
+		WithHint("Stop all of its nodes first, or start the node with --join to become one of them.")
+}
+
+// take takes the lease of a place for a cluster, unless another has it, and returns its number, which is greater than least.
+func (s *Storage) take(ctx context.Context, l object.Leaser, place string, cluster catalog.ClusterID, least uint64) (uint64, error) {
+	was, tag, err := read(ctx, l, place)
+	if err != nil {
+		return 0, err
+	}
+	next := lease{Number: max(was.Number, least) + 1, Cluster: cluster, Until: time.Now().Add(s.o.Life)}
+	switch {
+	case tag != "" && was.Cluster == cluster:
+		next.Number = was.Number
+	case tag != "" && time.Until(was.Until) > 0:
+		return 0, inUse(place, was)
+	}
+	_, err = l.Swap(ctx, leaseURI(place), next.text(), tag)
+	if errors.Is(err, object.ErrLeased) {
+		err = pgerr.New(pgerr.ObjectInUse, "another cluster takes over %q at this moment", place)
+	}
+	return next.Number, err
+}
+
+// HoldEvery is how often the lease is to be renewed.
+func (s *Storage) HoldEvery() time.Duration { return s.o.Life / 3 }
+
+// Hold renews the lease of the cluster's storage. It returns the number of the lease of another cluster that has it now, 0 for none.
+func (s *Storage) Hold(ctx context.Context, place string) (takenOver uint64, err error) {
+	l, err := s.leaser(place)
+	if err != nil {
+		return 0, err
+	}
+	cluster := s.o.Catalog().Cluster()
+	for range 3 {
+		was, tag, err := read(ctx, l, place)
+		switch {
+		case err != nil:
+			return 0, err
+		case tag == "":
+			return 0, pgerr.New(pgerr.IOError, "the storage has no lease any more: %q is gone", leaseURI(place)).
+				WithHint("Somebody has removed objects of it. Nothing is written there until the object is back.")
+		case was.Cluster != cluster:
+			return was.Number, nil
+		case time.Until(was.Until) > s.o.Life*2/3:
+			return 0, nil
+		}
+		was.Until = time.Now().Add(s.o.Life)
+		if _, err := l.Swap(ctx, leaseURI(place), was.text(), tag); !errors.Is(err, object.ErrLeased) {
+			return 0, err
+		}
+	}
+	return 0, pgerr.New(pgerr.ObjectInUse, "the lease of the storage changes again and again: %q", leaseURI(place))
+}
+
+// Release gives the lease back, as the cluster's last node ends, so that another need not wait for it.
+func (s *Storage) Release(ctx context.Context) error {
+	state := s.o.Catalog()
+	place := catalog.Storage(state)
+	if place == "" || catalog.TakenOver(state) != nil {
+		return nil
+	}
+	l, err := s.leaser(place)
+	if err != nil {
+		return err
+	}
+	was, tag, err := read(ctx, l, place)
+	if err != nil || tag == "" || was.Cluster != state.Cluster() {
+		return err
+	}
+	was.Until = time.Now()
+	_, err = l.Swap(ctx, leaseURI(place), was.text(), tag)
+	return err
+}
