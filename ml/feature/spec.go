@@ -219,7 +219,7 @@ func (s *Spec) resolveFeature(c *Col) error {
 	case Plain, Standard, MinMax, MaxAbs, Robust, Bucketize, QuantileBucketize:
 		ok = c.Type.IsNumber()
 	case OneHot, Ordinal, Class:
-		ok = c.Type.IsNumber() || isCategory(c.Type) || c.Type.OID == types.DateOID
+		ok = c.Type.IsNumber() || isCategory(c.Type) || c.Type.OID == types.DateOID || c.Type.OID == types.UUIDOID
 	case Dates:
 		ok = c.Type.IsStamp()
 	case Instant:
