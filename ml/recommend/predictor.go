@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/tributarydb/tributary/exec/kernel/f64"
 	"github.com/tributarydb/tributary/ml/block"
@@ -117,7 +118,7 @@ func (p *predictor) Encode(e *canon.E) {
 // Decode implements family.Family.
 func (factorization) Decode(f *feature.Fitted, d *canon.D) (family.Predictor, error) {
 	s := &sides{implicit: d.Bool(), user: int(d.U8()), factors: int(d.U32())}
-	p := &predictor{sides: s, fitted: f, mean: d.F64(), of: [2][]float32{d.F32s(), d.F32s()}, seen: d.Bytes()}
+	p := &predictor{sides: s, fitted: f, mean: d.F64(), of: [2][]float32{d.F32s(), d.F32s()}, seen: slices.Clone(d.Bytes())}
 	if s.user > 1 || s.factors < 1 || s.factors > mostFactors || len(f.Cols) != 2 || f.Codes != 2 || p.mean-p.mean != 0 {
 		d.Fail()
 		return nil, d.Done("a factorization")

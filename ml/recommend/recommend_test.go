@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/tributarydb/tributary/ml/canon"
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/family/familytest"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -151,7 +152,13 @@ func TestRanks(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p := m.Predictor.(*predictor)
+		file := slices.Clone(m.Bytes)
+		again, err := factorization{}.Decode(d.Fitted(false), canon.Read(file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := again.(*predictor)
+		clear(file) // which may be gone when the model is used
 		had := map[[2]int32]bool{}
 		for i, c := range d.Code {
 			had[[2]int32{c[0], c[1]}] = had[[2]int32{c[0], c[1]}] || !p.implicit || d.Y[i] != 0
