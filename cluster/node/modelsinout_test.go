@@ -63,6 +63,9 @@ func trainingsOfAll() map[string]string {
 		if f.Info().Task == family.Forecasting {
 			columns, with = "v", "order_by = n, seasonal_periods = 7"
 		}
+		if f.Info().Task == family.Recommendation {
+			columns, with = "k, b, v", "user_col = k, item_col = b, num_factors = 2"
+		}
 		if strings.Contains(with, "order_by") {
 			columns += ", n"
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/exec/vector"
+	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/model"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -43,6 +44,7 @@ func (s *scorer) Score(_ context.Context, asked []*expr.Predict, cols []arrow.Ar
 	}
 	out := make([]arrow.Array, len(asked))
 	scores := map[*model.Scorer]*model.Scores{} // computed once for all expressions that read them
+	ranked := map[expr.Rank]*model.Ranked{}
 	for i, p := range asked {
 		of, target := s.s, 0
 		if len(p.Parts) > 0 {
@@ -51,6 +53,21 @@ func (s *scorer) Score(_ context.Context, asked []*expr.Predict, cols []arrow.Ar
 		}
 		var err error
 		switch p.Mode {
+		case expr.PredictRanked, expr.PredictScores:
+			r := ranked[p.Rank]
+			if r == nil {
+				if r, err = of.Ranked(cols, n, family.RankBy(p.Rank.By), p.Rank.K); err != nil {
+					return nil, err
+				}
+				ranked[p.Rank] = r
+			}
+			if p.Mode == expr.PredictScores {
+				out[i] = r.Scores()
+			} else {
+				out[i], err = r.Values(p.Typ)
+			}
+		case expr.PredictPlace:
+			out[i], err = of.Places(cols, n)
 		case expr.PredictAttributions, expr.PredictBaseline, expr.PredictMargin:
 			out[i], err = explain(of, p.Mode, cols, n)
 		case expr.PredictTimes, expr.PredictSurvival:

@@ -49,6 +49,8 @@ func TestTrainingUsage(t *testing.T) {
 					statements = append(statements, name+" with (n_estimators = 2)")
 				case "naive_bayes", "nearest_neighbors":
 					statements = append(statements, name+" predict y")
+				case "matrix_factorization":
+					statements = append(statements, name+" predict y with (user_col = a, item_col = b, num_factors = 2, max_iterations = 2)")
 				case "pca", "svd":
 					statements = append(statements, name+" with (n_components = 2)")
 				case "gradient_boosted_trees", "random_forest":

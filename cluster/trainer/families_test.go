@@ -100,6 +100,8 @@ var proofs = []proof{
 	{"isolation_forest", "a b w", "", some, false, []any{"n_estimators", 4, "max_samples", 300, "contamination", 0.05, "weight", "w"}},
 	{"nearest_neighbors", "a b k", "c4", 4000, false, []any{"n_neighbors", 3, "eval_fraction", 0.02}},
 	{"nearest_neighbors", "a b w", "y", 4000, false, []any{"weights", "distance", "metric", "manhattan", "weight", "w"}},
+	{"matrix_factorization", "b id", "y", some, false, []any{"user_col", "b", "item_col", "id", "num_factors", 3, "max_iterations", 3, "tolerance", 0.0, "eval_fraction", 0.1}},
+	{"matrix_factorization", "id w b", "n", some, false, []any{"user_col", "b", "item_col", "id", "num_factors", 2, "max_iterations", 2, "feedback_type", "implicit", "weight", "w"}},
 	{"exponential_smoothing", "t", "pos", some, false, []any{"order_by", "t", "model", "ZZN"}},
 	{"seasonal_naive", "t", "y", some, false, []any{"order_by", "t", "seasonal_periods", 7}},
 }

@@ -105,8 +105,8 @@ func (j *Jobs) Plan(ctx context.Context, s Statement, c *query.Caller, st *catal
 	if err == nil {
 		err = p.mayGroup()
 	}
-	if err == nil && p.Job.Plan.Time != "" && s.Transform != nil {
-		err = pgerr.Unsupported("TRANSFORM does not go with %s", p.Job.Family.Info().Name).WithHint("Compute the times and the target in the query.")
+	if err == nil && (p.Job.Plan.Time != "" || p.Job.Plan.Pair != nil || p.Job.Plan.Identity != "") && s.Transform != nil {
+		err = pgerr.Unsupported("TRANSFORM does not go with %s", p.Job.Family.Info().Name).WithHint("Compute the columns in the query.")
 	}
 	if err == nil && st.Finalized() < version.Binary {
 		err = p.Job.Finalized(args)

@@ -34,6 +34,16 @@ func long(steps int) *familytest.Data {
 	return d
 }
 
+// rated returns ratings by users of items.
+func rated(n, users, items int) *familytest.Data {
+	r := rand.New(rand.NewPCG(5, 5))
+	d := &familytest.Data{Cats: []int{users, items}}
+	for range n {
+		d.X, d.Code, d.Y = append(d.X, nil), append(d.Code, []int32{int32(r.IntN(users)), int32(r.IntN(items))}), append(d.Y, float64(r.IntN(5)+1))
+	}
+	return d
+}
+
 // TestDriversChargeTheirMemory: every driver charges the memory that it uses, for models of many
 // parameters too.
 func TestDriversChargeTheirMemory(t *testing.T) {
@@ -93,6 +103,8 @@ func TestDriversChargeTheirMemory(t *testing.T) {
 		{"isolation_forest", none(wide(500, 2)), nil},
 		{"isolation_forest", none(wide(3, 30000)), []any{"contamination", 0.1, "n_estimators", 1000}},
 		{"nearest_neighbors", wide(500, 2), nil},
+		{"matrix_factorization", rated(100000, 3000, 2000), []any{"user_col", "c0", "item_col", "c1", "max_iterations", 2}},
+		{"matrix_factorization", rated(20000, 20000, 2000), []any{"user_col", "c0", "item_col", "c1", "max_iterations", 2, "feedback_type", "implicit"}},
 		{"nearest_neighbors", classes(wide(3, 30000)), []any{"metric", "cosine"}},
 	} {
 		t.Run(fmt.Sprint(c.family, c.options), func(t *testing.T) {

@@ -21,7 +21,7 @@ func Rows(relation string) (rows [][]types.Datum, ok bool) {
 			supervised := false
 			for _, t := range i.Tasks() {
 				kinds = append(kinds, string(t))
-				supervised = supervised || t == family.Classification || t == family.Regression || t == family.TimeToEvent || t == family.Forecasting
+				supervised = supervised || t == family.Classification || t == family.Regression || t == family.TimeToEvent || t == family.Forecasting || t == family.Recommendation
 			}
 			rows = append(rows, []types.Datum{i.Name, strings.Join(kinds, ", "), supervised, array(i.Others()), plain(i.Doc)})
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/tributarydb/tributary/ml/mixture"
 	"github.com/tributarydb/tributary/ml/neighbors"
 	"github.com/tributarydb/tributary/ml/net"
+	"github.com/tributarydb/tributary/ml/recommend"
 	"github.com/tributarydb/tributary/ml/tree"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
@@ -33,6 +34,7 @@ var All = slices.Concat(
 	isolation.Families(),
 	neighbors.Families(),
 	forecast.Families(),
+	recommend.Families(),
 )
 
 // Decoder returns the family that decodes the models of an algorithm: one of All, or that of the models
@@ -47,7 +49,7 @@ func Decoder(name string) (family.Family, error) {
 
 // planned lists algorithm names of other systems that are not supported.
 var planned = []string{"arima_plus", "arima_plus_xreg", "automl_classifier", "automl_regressor", "dnn_linear_combined_classifier", "dnn_linear_combined_regressor",
-	"matrix_factorization", "onnx", "tensorflow", "tensorflow_lite", "transform_only",
+	"onnx", "tensorflow", "tensorflow_lite", "transform_only",
 	"decision_tree_classifier", "decision_tree_regressor", "extra_trees_classifier", "extra_trees_regressor", "multinomial_nb", "bernoulli_nb", "complement_nb",
 	"dbscan", "mini_batch_kmeans", "nmf", "sgd_classifier", "sgd_regressor", "svc", "svr"}
 

@@ -18,7 +18,7 @@ import (
 
 // elsewhere are options that the engine reads, or that need rows and relations that this test's
 // trainings do not have.
-var elsewhere = []string{"warm_start", "event", "order_by", "partition_by", "query_id", "lambdarank_truncation_level", "lambdarank_norm", "eval_at", "time_series_id_col"}
+var elsewhere = []string{"warm_start", "event", "order_by", "partition_by", "query_id", "lambdarank_truncation_level", "lambdarank_norm", "eval_at", "time_series_id_col", "user_col", "item_col"}
 
 // special are values of options that take none of tries.
 var special = map[string]any{"model": "MAN", "interaction_constraints": `[["x0"], ["x1"]]`}
@@ -57,6 +57,9 @@ func TestOptionsMatter(t *testing.T) {
 func base(f family.Family) (out []any) {
 	if slices.ContainsFunc(f.Options(), func(o *family.Option) bool { return o.Names[0] == "order_by" }) {
 		out = []any{"order_by", "x0"}
+	}
+	if slices.Contains(f.Options(), family.UserColumn) {
+		out = []any{"user_col", "c0", "item_col", "c1"}
 	}
 	seen := map[*family.Option]bool{}
 	for k := 0; k < len(few); k += 2 {
@@ -205,6 +208,11 @@ func sweepRows(f family.Family) *familytest.Data {
 		d.Cats, d.Code, d.Held = nil, nil, nil
 		for i := range d.X {
 			d.X[i] = []float64{float64(i + i/50)} // with gaps
+		}
+	case p.Pair != nil:
+		d.Cats = []int{20, 12}
+		for i := range d.X {
+			d.X[i], d.Code[i] = nil, []int32{int32(r.IntN(20)), int32(r.IntN(12))}
 		}
 	case p.Target == family.NoTarget:
 		d.Y = nil

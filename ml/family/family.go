@@ -99,6 +99,10 @@ const (
 	TimeToEvent    Task = "time-to-event"
 	Forecasting    Task = "forecasting"
 	Mixed          Task = "mixed" // classes and numbers, of several targets
+	// Recommendation is of models that say what users think of items.
+	Recommendation Task = "recommendation"
+	// NeighborSearch is of models that find the training rows near a row.
+	NeighborSearch Task = "neighbor-search"
 	// AnomalyDetection is of models that say whether a row is an anomaly.
 	AnomalyDetection Task = "anomaly-detection"
 )
@@ -167,6 +171,13 @@ type Plan struct {
 	// Time names the column of the times of a series. It is the only number of a block, unscaled, NaN for NULL: a date's
 	// days, a timestamp's microseconds, or an integer. Other columns than it and the target are an error. "" for none.
 	Time string
+	// Pair names the columns of users and of items, the only features: all of their values are told apart, and NULL is
+	// one of them. nil for none.
+	Pair []string
+	// Identity names a feature column whose values are all told apart, to name rows by them; "" for none.
+	Identity string
+	// Ranks says that a prediction is no estimate of the target, which is how items are ranked: ml.evaluate measures it.
+	Ranks bool
 	// Given is a relation whose rows the driver starts from; nil for none.
 	Given *Given
 	// MaxIterations is the maximum number of iterations, for progress; 0 where it is

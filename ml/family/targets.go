@@ -95,7 +95,7 @@ func (f *several) Plan(r *Request) (*Plan, error) {
 func (p *Plan) alike(o *Plan) bool {
 	return p.Scope == o.Scope && p.Distributed == o.Distributed && p.Standardize == o.Standardize && p.KeepMissing == o.KeepMissing && p.Narrow == o.Narrow &&
 		p.Categories == o.Categories && p.Silence == o.Silence &&
-		p.Grain == o.Grain && slices.Equal(p.Plain, o.Plain) && p.Time == o.Time
+		p.Grain == o.Grain && slices.Equal(p.Plain, o.Plain) && p.Time == o.Time && slices.Equal(p.Pair, o.Pair) && p.Identity == o.Identity
 }
 
 // setup returns the setup of one of the targets.

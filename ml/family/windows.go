@@ -36,6 +36,12 @@ var (
 	// SeriesID says, of families that continue series, which series a row is of: a model each. It is GROUP BY by another name.
 	SeriesID = &Option{Fixed: true, Names: []string{"time_series_id_col"}, Type: "columns", Default: "all rows are one series",
 		Doc: "The columns for each of whose values there is a series of its own. `GROUP BY` says the same.", Read: groupColumns}
+	// UserColumn and ItemColumn name the columns of who has rated, and what: see Plan.Pair.
+	UserColumn = &Option{Names: []string{"user_col", "user_column", "user"}, Type: "column", Doc: "The column of users. It may be of any type that has equality.", Read: ColumnName}
+	ItemColumn = &Option{Names: []string{"item_col", "item_column", "item"}, Type: "column", Doc: "The column of items, likewise.", Read: ColumnName}
+	// IDColumn names the column by whose values a model names training rows: see Plan.Identity.
+	IDColumn = &Option{Names: []string{"id_col", "id_column"}, Type: "column", Default: "rows have the numbers from 1, in the order of their contents",
+		Doc: "Without a target: the column whose values `ml.neighbors` returns. It is not a feature.", Read: ColumnName}
 	// QueryID names the column of whose value rows are ranked together: see Queries.
 	QueryID = &Option{Names: []string{"query_id", "qid", "group_col"}, Type: "column",
 		Doc: "The query (a search, a user, a day) that each row belongs to: rows of one are ranked among themselves, and held out together. It is not a feature.", Read: ColumnName}
@@ -57,7 +63,7 @@ func WindowOptions() []*Option { return []*Option{window, stride, OrderBy, Parti
 // NamesColumn reports whether an option gives the column of this name a special role,
 // such as target, weight or order.
 func NamesColumn(a Arg, column string) bool {
-	d := Find(append(append(WindowOptions(), QueryID, Event), Common...), a.Name)
+	d := Find(append(append(WindowOptions(), QueryID, Event, UserColumn, ItemColumn, IDColumn), Common...), a.Name)
 	if d == nil || d.Type != "column" && d.Type != "columns" {
 		return false
 	}

@@ -271,6 +271,8 @@ func (s *columns) Bytes(c, i int) []byte {
 		b = le.AppendUint64(b, math.Float64bits(v))
 	case *array.Binary:
 		b = number.NormalizeDecimalBytes(b, a.Value(i))
+	case *array.FixedSizeBinary:
+		b = append(b, a.Value(i)...)
 	case *array.String, *array.Dictionary:
 		b = append(b, batch.StringsOf(arr).Value(i)...)
 	}

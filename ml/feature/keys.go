@@ -94,8 +94,12 @@ func keyText(t types.Type, b []byte) string {
 		if d, err := number.DecodeDecimal(b); err == nil {
 			return d.String()
 		}
+	case class == types.ClassUUID && len(b) == 16:
+		return string(types.AppendText(nil, t, [16]byte(b), nil))
 	case class == types.ClassInteger && len(b) == 8:
 		return strconv.FormatInt(int64(le.Uint64(b)), 10)
+	case class == types.ClassInteger && len(b) > 0:
+		return strconv.FormatInt(int64(keyNumber(t, b)), 10)
 	case class == types.ClassDate && len(b) == 4:
 		return time.Unix(int64(int32(le.Uint32(b)))*86400, 0).UTC().Format(time.DateOnly)
 	case t.Form() == types.FormFloat32:

@@ -222,7 +222,7 @@ func (s *Spec) resolveFeature(c *Col) error {
 	case Plain, Standard, MinMax, MaxAbs, Robust, Bucketize, QuantileBucketize, Spline:
 		ok = c.Type.IsNumber()
 	case OneHot, Ordinal, Class, TargetEncode, Hashed:
-		ok = c.Type.IsNumber() || isCategory(c.Type) || c.Type.OID == types.DateOID
+		ok = c.Type.IsNumber() || isCategory(c.Type) || c.Type.OID == types.DateOID || c.Type.OID == types.UUIDOID
 	case Dates:
 		ok = c.Type.IsStamp()
 	case Instant:

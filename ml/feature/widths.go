@@ -10,3 +10,9 @@ func (f *Fitted) CodeSlots() []int {
 	}
 	return out
 }
+
+// Codes returns the number of a column's codes.
+func (c *FitCol) Codes() int {
+	_, codes := c.shape()
+	return len(codes)
+}

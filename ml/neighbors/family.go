@@ -8,6 +8,7 @@ import (
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/feature"
 	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
 )
 
 // neighbors is the family.
@@ -33,13 +34,14 @@ var options = []*family.Option{
 	{Names: []string{"metric", "distance_type"}, Type: "text", Default: "`euclidean`", Doc: "The distance of rows: `euclidean`, `cosine` or `manhattan`.",
 		Read: family.Word("euclidean|l2", "cosine", "manhattan|l1|cityblock")},
 	{Names: []string{"weights"}, Type: "text", Default: "`uniform`", Doc: "How much each of the nearest rows counts: the same, `uniform`, or the inverse of its `distance`.", Read: family.Word("uniform", "distance")},
+	family.IDColumn,
 }
 
 // Info implements family.Family.
 func (neighbors) Info() family.Info {
 	return family.Info{Name: "nearest_neighbors", Synonyms: []string{"knn", "k_nearest_neighbors", "k_neighbors"},
 		Classifiers: []string{"k_neighbors_classifier", "knn_classifier"}, Regressors: []string{"k_neighbors_regressor", "knn_regressor"},
-		Doc: "The class that most of the nearest training rows have, or their mean."}
+		Doc: "The class that most of the nearest training rows have, or their mean; without a target these rows themselves."}
 }
 
 // Options implements family.Family.
@@ -47,7 +49,17 @@ func (neighbors) Options() []*family.Option { return options }
 
 // Plan implements family.Family.
 func (neighbors) Plan(r *family.Request) (*family.Plan, error) {
-	return family.ByTarget(r, family.Plan{Scope: family.ByNode, Standardize: true, Recalls: true, MaxIterations: 1})
+	p := family.Plan{Scope: family.ByNode, Standardize: true, Recalls: true, MaxIterations: 1}
+	id := r.Options.Text(family.IDColumn.Names[0], "")
+	if err := r.Options.Fit(family.Unfit{Option: family.IDColumn.Names[0], Why: "Rows with a target are found to predict it, and not shown.", If: r.Target != nil},
+		family.Unfit{Option: "weights", Why: "Without a target nothing is predicted of near rows.", If: r.Target == nil}); err != nil {
+		return nil, err
+	}
+	if r.Target == nil && r.Task == "" {
+		p.Task, p.Identity, p.Outputs = family.NeighborSearch, id, []family.Output{{Name: "nearest_distance", Type: types.Float8}}
+		return &p, nil
+	}
+	return family.ByTarget(r, p)
 }
 
 // opRows collects the rows; it is the only step.
@@ -108,8 +120,12 @@ type driver struct {
 func (neighbors) NewDriver(s *family.Setup, n *family.Node) (family.Driver, error) {
 	k := s.Options.Int("n_neighbors", defaultNeighbors)
 	each := rowBytes(s.Fitted)
+	own := 0
+	if s.Plan.Identity != "" {
+		own = 1
+	}
 	switch {
-	case s.Fitted.Params() == 0:
+	case s.Fitted.Dense+s.Fitted.Codes == own || s.Fitted.Params() == 0:
 		return nil, pgerr.New(pgerr.InvalidParameterValue, "the features have no values to tell rows apart")
 	case s.Weight < float64(k):
 		return nil, pgerr.New(pgerr.InvalidParameterValue, "%d rows are too few for %d neighbors", s.Rows, k).At(s.Options.Pos("n_neighbors")).
@@ -138,7 +154,14 @@ func (d *driver) Tell(m family.Message) error {
 	if !r.fits(f.Dense, f.Codes) {
 		return pgerr.Internal("the rows of nearest neighbors do not fit")
 	}
-	p := &predictor{f: f, class: d.class, k: o.Int("n_neighbors", defaultNeighbors), byDistance: o.Text("weights", "uniform") == "distance", rows: *r.sorted(f.Dense, f.Codes)}
+	p := &predictor{f: f, class: d.class, id: -1, k: o.Int("n_neighbors", defaultNeighbors), byDistance: o.Text("weights", "uniform") == "distance", rows: *r.sorted(f.Dense, f.Codes)}
+	if d.set.Plan.Task == family.NeighborSearch {
+		p.search, p.id = true, identity(f, d.set.Plan.Identity)
+		if p.id >= 0 && f.Cols[p.column()].NullSlot {
+			return pgerr.New(pgerr.NullValueNotAllowed, "column %q contains NULL", d.set.Plan.Identity).OnColumn(d.set.Plan.Identity).
+				WithHint("Leave such rows out: WHERE … IS NOT NULL.")
+		}
+	}
 	for k, name := range metrics {
 		if o.Text("metric", metrics[euclidean]) == name {
 			p.metric = metric(k)

@@ -53,6 +53,8 @@ func (r *rows) sorted(dense, codes int) *rows {
 type predictor struct {
 	f          *feature.Fitted
 	class      bool
+	search     bool // there is no target
+	id         int  // the code that names rows, which is no coordinate; -1 for none
 	metric     metric
 	byDistance bool
 	k          int
@@ -82,8 +84,8 @@ func (p *predictor) prepare() {
 		w := p.w[i*d : (i+1)*d]
 		f64.Axpy(w, -1, p.center)
 		q := f64.Dot(w, w)
-		for _, s := range p.Code[i*codes : (i+1)*codes] {
-			if s >= 0 {
+		for c, s := range p.Code[i*codes : (i+1)*codes] {
+			if s >= 0 && c != p.id {
 				q++
 			}
 		}
@@ -108,6 +110,9 @@ func (p *predictor) Encode(e *canon.E) {
 	}
 	e.F64s(p.Y)
 	e.F64s(p.W)
+	if p.search {
+		e.U8(uint8(p.id + 1))
+	}
 }
 
 // Decode implements family.Family.
@@ -120,12 +125,19 @@ func (neighbors) Decode(f *feature.Fitted, d *canon.D) (family.Predictor, error)
 }
 
 func decode(f *feature.Fitted, d *canon.D) (*predictor, error) {
-	p := &predictor{f: f, class: d.Bool(), metric: metric(d.U8()), byDistance: d.Bool(), k: int(d.U32())}
+	p := &predictor{f: f, search: f.Label.Name == "", id: -1, class: d.Bool(), metric: metric(d.U8()), byDistance: d.Bool(), k: int(d.U32())}
 	p.X = d.F64s()
 	for range d.Count(4) {
 		p.Code = append(p.Code, int32(d.U32()))
 	}
 	p.Y, p.W = d.F64s(), d.F64s()
+	if p.search {
+		p.id = int(d.U8()) - 1
+	}
+	if p.id >= f.Codes || p.id >= 0 && p.column() < 0 {
+		d.Fail()
+		return nil, d.Done("a model of nearest neighbors")
+	}
 	if p.metric >= numMetrics || p.k < 1 || len(p.Y) == 0 || !p.fits(f.Dense, f.Codes) || p.class != (len(f.Keys) > 0) {
 		d.Fail()
 	}
@@ -275,6 +287,9 @@ func (g *finder) codes(z []float64, b *block.Block, from, i int) {
 		by = 1 / p.length[i]
 	}
 	for c, s := range p.Code[i*b.Codes : (i+1)*b.Codes] {
+		if c == p.id {
+			continue
+		}
 		for r := range z {
 			switch own := b.CodeAt(from+r, c); {
 			case p.metric == manhattan:
@@ -303,7 +318,7 @@ func apart(a, b int32) (n float64) {
 func (p *predictor) distance(b *block.Block, r, i int) float64 {
 	x, code := p.X[i*b.Dense:(i+1)*b.Dense], p.Code[i*b.Codes:(i+1)*b.Codes]
 	if p.metric == cosine {
-		return cosineDistance(x, code, b, r)
+		return p.cosineDistance(x, code, b, r)
 	}
 	sum := 0.0
 	for j, y := range x {
@@ -314,7 +329,9 @@ func (p *predictor) distance(b *block.Block, r, i int) float64 {
 		}
 	}
 	for j, y := range code {
-		sum += apart(b.CodeAt(r, j), y)
+		if j != p.id {
+			sum += apart(b.CodeAt(r, j), y)
+		}
 	}
 	if p.metric == euclidean {
 		return math.Sqrt(sum)
@@ -324,14 +341,16 @@ func (p *predictor) distance(b *block.Block, r, i int) float64 {
 
 // cosineDistance is half the squared distance of the rows brought to length 1, which is the same as 1 less their
 // cosine, and loses no digits of small ones.
-func cosineDistance(x []float64, code []int32, b *block.Block, r int) float64 {
+func (p *predictor) cosineDistance(x []float64, code []int32, b *block.Block, r int) float64 {
 	own, other := 0.0, 0.0
 	for j, y := range x {
 		v := b.Value(r, j)
 		own, other = f64.FMA(v, v, own), f64.FMA(y, y, other)
 	}
 	for j, y := range code {
-		own, other = own+apart(b.CodeAt(r, j), -1), other+apart(y, -1)
+		if j != p.id {
+			own, other = own+apart(b.CodeAt(r, j), -1), other+apart(y, -1)
+		}
 	}
 	if own == 0 || other == 0 {
 		return 1
@@ -346,6 +365,9 @@ func cosineDistance(x []float64, code []int32, b *block.Block, r int) float64 {
 		add(b.Value(r, j), y)
 	}
 	for j, y := range code {
+		if j == p.id {
+			continue
+		}
 		if v := b.CodeAt(r, j); v == y {
 			add(apart(v, -1), apart(y, -1))
 		} else {
@@ -405,6 +427,10 @@ func (p *predictor) votes(list []neighbor) {
 // Score implements family.Predictor.
 func (p *predictor) Score(b *block.Block) *family.Scores {
 	out := &family.Scores{Rows: b.Rows}
+	if p.search {
+		out.Value = p.Rank(b, family.RankAll, 1).Score
+		return out
+	}
 	if !p.class {
 		out.Value = make([]float64, b.Rows)
 	}
@@ -442,4 +468,5 @@ func (p *predictor) Shape() (shape.Shape, error) {
 var (
 	_ family.ScratchPredictor = (*predictor)(nil)
 	_ family.Described        = (*predictor)(nil)
+	_ family.Ranker           = (*predictor)(nil)
 )

@@ -2,6 +2,7 @@ package train
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -432,6 +433,9 @@ func (j *Job) encoders(transforms []feature.Transform) error {
 	if err := makeSeries(j); err != nil {
 		return err
 	}
+	if err := makePair(j); err != nil {
+		return err
+	}
 	for _, name := range j.Plan.Plain {
 		c := &s.Cols[find(j.Columns, name)]
 		if c.Encoder != feature.Auto {
@@ -474,6 +478,39 @@ func makeSeries(j *Job) error {
 		if c.Role == feature.Feature {
 			return pgerr.Unsupported("%s learns from times and the target alone, and the query has a column %q", j.Family.Info().Name, c.Name).OnColumn(c.Name).
 				WithHint("Leave it out of the query. If it tells series apart, write GROUP BY with it before AS.")
+		}
+	}
+	return nil
+}
+
+// apart has all values of a column that an option names told apart.
+func apart(j *Job, d *family.Option, name string) error {
+	at := find(j.Columns, name)
+	if at < 0 {
+		return undefined(name).At(j.Options.Pos(d.Names[0]))
+	}
+	c := &j.spec.Cols[at]
+	c.Role, c.Encoder, c.MaxCategories = feature.Feature, feature.OneHot, math.MaxInt32
+	return nil
+}
+
+// makePair makes the columns of users and of items the job's only features.
+func makePair(j *Job) error {
+	if j.Plan.Identity != "" {
+		return apart(j, family.IDColumn, j.Plan.Identity)
+	}
+	if j.Plan.Pair == nil {
+		return nil
+	}
+	for i, d := range []*family.Option{family.UserColumn, family.ItemColumn} {
+		if err := apart(j, d, j.Plan.Pair[i]); err != nil {
+			return err
+		}
+	}
+	for i := range j.spec.Cols {
+		if c := &j.spec.Cols[i]; c.Role == feature.Feature && c.MaxCategories != math.MaxInt32 {
+			return pgerr.Unsupported("%s learns from users, items and the target alone, and the query has a column %q", j.Family.Info().Name, c.Name).OnColumn(c.Name).
+				WithHint("Leave it out of the query.")
 		}
 	}
 	return nil
@@ -615,9 +652,10 @@ func (j *Job) Target() *record.Column {
 }
 
 // Beside returns the name of the column that an evaluation needs beside the target: whether the
-// event of a duration happened, or which query a row is of; "" for none.
+// event of a duration happened, or which query a row is of; or whose rating it is; or
+// the name of a row; "" for none.
 func (j *Job) Beside() string {
-	for _, o := range []*family.Option{family.Event, family.QueryID} {
+	for _, o := range []*family.Option{family.Event, family.QueryID, family.UserColumn, family.IDColumn} {
 		if at := find(j.Columns, j.Options.Text(o.Names[0], "")); at >= 0 {
 			return j.Columns[at].Name
 		}

@@ -32,6 +32,7 @@ func TestManualOptions(t *testing.T) {
 		{"gaussian-mixture", []string{"gaussian_mixture"}},
 		{"isolation-forest", []string{"isolation_forest"}},
 		{"nearest-neighbors", []string{"nearest_neighbors"}},
+		{"matrix-factorization", []string{"matrix_factorization"}},
 		{"forecasting", []string{"seasonal_naive", "exponential_smoothing"}},
 	} {
 		manual.Part(t, "docs/reference/"+page.name+".md", "options", optionTables(page.algorithms...))

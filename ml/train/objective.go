@@ -95,7 +95,7 @@ func badObjective(j *Job, format string, args ...any) *pgerr.Error {
 // measuredTarget is the kind of target whose metrics evaluation measures; durations,
 // ranks and forecasts are measured by their family.
 func measuredTarget(p *family.Plan) family.Target {
-	if p.Task == family.TimeToEvent || p.Task == family.Ranking || p.Task == family.Forecasting {
+	if p.Task == family.TimeToEvent || p.Task == family.Ranking || p.Task == family.Forecasting || p.Ranks {
 		return family.NoTarget
 	}
 	return p.Target

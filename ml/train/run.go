@@ -87,7 +87,7 @@ func (r *runner) fit(ctx context.Context, holdout *holdout.Holdout) error {
 	}
 	r.stats = st
 	r.learns, _ = r.job.learns(r.fitted)
-	if r.job.Plan.Time == "" && !st.Vary(spec) {
+	if r.job.Plan.Time == "" && r.job.Plan.Pair == nil && !st.Vary(spec) {
 		return pgerr.New(pgerr.InvalidParameterValue, "no feature column of the training query varies: there is nothing to learn from").
 			WithHint("Add columns in which the rows differ, or more rows.")
 	}

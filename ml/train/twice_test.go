@@ -75,6 +75,8 @@ func TestTwiceIsWeightTwo(t *testing.T) {
 		training{"naive_bayes", "a b k", "c", 1e-9, nil},
 		training{"gaussian_mixture", "a b", "", 1e-6, []any{"n_components", int64(3), "standardize", false, "max_iterations", int64(10)}},
 		training{"isolation_forest", "a b k", "", 0, []any{"n_estimators", int64(10)}},
+		training{"matrix_factorization", "b k", "y", 0, []any{"user_col", "b", "item_col", "k", "num_factors", int64(2)}},
+		training{"matrix_factorization", "k b", "n", 0, []any{"user_col", "b", "item_col", "k", "feedback_type", "implicit", "num_factors", int64(2)}},
 		training{"nearest_neighbors", "a b k", "c", 0, []any{"standardize", false}},
 		training{"nearest_neighbors", "a b k", "y", 0, []any{"standardize", false, "weights", "distance"}})
 	for _, f := range families.All {

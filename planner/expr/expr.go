@@ -140,6 +140,7 @@ type (
 		// Parts are the numbers, from 1, of the model's targets that are predicted, if it has several:
 		// one, or where Typ is a row those of its fields; nil for all at once.
 		Parts []int
+		Rank  Rank // of PredictRanked and PredictScores
 	}
 	// Subquery stands in an expression until planner/opt turns it into a join.
 	// Kind In/All compare Args (one per column) by Cmp with the columns of Plan.
@@ -193,7 +194,13 @@ const (
 	PredictMargin                          // their sum
 	PredictTimes                           // the times of the survival function: an array
 	PredictSurvival                        // the share surviving at those times: an array
+	PredictRanked                          // what comes first for the row, as Rank says: an array
+	PredictScores                          // the scores of these: an array
+	PredictPlace                           // the place of the row's item among those that are new to its user
 )
+
+// Rank is what PredictRanked returns: so many, in the order of this number (ml/family.RankBy).
+type Rank struct{ By, K int }
 
 // ModelRef finds a model's bytes on any node.
 type ModelRef struct {

@@ -367,7 +367,7 @@ func Same(a, b expr.Expr) bool {
 		return ok && x.Index == y.Index && Same(x.Arg, y.Arg)
 	case *expr.Predict:
 		y, ok := b.(*expr.Predict)
-		return ok && x.Ref == y.Ref && x.Mode == y.Mode && x.Output == y.Output && slices.Equal(x.Parts, y.Parts) && sameList(x.Args, y.Args)
+		return ok && x.Ref == y.Ref && x.Mode == y.Mode && x.Output == y.Output && x.Rank == y.Rank && slices.Equal(x.Parts, y.Parts) && sameList(x.Args, y.Args)
 	}
 	return false
 }

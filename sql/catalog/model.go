@@ -252,6 +252,8 @@ const (
 	TaskClustering     = "clustering"
 	TaskRanking        = "ranking"
 	TaskForecasting    = "forecasting"
+	TaskRecommendation = "recommendation"
+	TaskNeighborSearch = "neighbor-search"
 )
 
 // ModelFeature is an input column of a model, or a column of its predictions.

@@ -45,6 +45,7 @@ var questions = map[string][]string{
 	"one-model-per-group": {"train a separate model for each store", "thousands of models by key"},
 	"anomalies":           {"detect outliers", "spot strange sensor readings"},
 	"forecast":            {"time series prediction of tomorrow's demand"},
+	"recommend":           {"recommendation engine for my shop", "collaborative filtering of movie ratings", "items similar to this one"},
 	"how-many-clusters":   {"choose k for k-means", "customer segmentation groups"},
 	"churn":               {"when will a subscriber cancel", "customer lifetime with censored data"},
 	"probabilities":       {"predict_proba score between 0 and 1", "confidence of each prediction in percent"},

@@ -15,8 +15,12 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// rows returns an error for a model that predicts no rows: one that continues series.
+// rows returns an error for a model that predicts no rows: one that continues series, or finds rows.
 func (m *model) rows(fun string, pos typing.Position) error {
+	if m.v.Task == catalog.TaskNeighborSearch {
+		return pgerr.Unsupported("%s takes models that predict rows, and model \"%s\" finds them", fun, m.name).
+			WithHint("Use ml.neighbors('%s', (SELECT …), k => 5).", m.name).At(pos.At())
+	}
 	if m.v.Task != catalog.TaskForecasting {
 		return nil
 	}

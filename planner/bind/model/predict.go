@@ -278,7 +278,7 @@ func predictType(v *catalog.ModelVersion, mode expr.PredictMode, output int) typ
 
 // Tables are the relations that are made of a query and a model, or of queries alone.
 var Tables = []string{"predict", "evaluate", "confusion_matrix", "roc_curve", "pr_curve", "threshold_metrics", "calibration_curve", "lift", "residuals",
-	"explain_predict", "global_explain", "partial_dependence", "permutation_importance", "compare", "survival", "describe_data", "validate_data_drift"}
+	"explain_predict", "global_explain", "partial_dependence", "permutation_importance", "compare", "survival", "recommend", "similar_items", "item_ranks", "neighbors", "describe_data", "validate_data_drift"}
 
 // argumentsOf are the named arguments that a relation takes beside the model and the query.
 func argumentsOf(relation string) []string {
@@ -337,6 +337,10 @@ func Table(sc *scope.Scope, name string, n *ast.RangeFunction, fc *ast.FuncCall)
 	if err != nil {
 		return scope.FromItem{}, true, err
 	}
+	if r := rankingOf(name); r != nil {
+		it, err := r.ranked(sc, m, args, n, pos)
+		return it, true, err
+	}
 	if len(args) > 1 || name != "evaluate" {
 		if err := m.rows(full, pos); err != nil {
 			return scope.FromItem{}, true, err
@@ -393,7 +397,7 @@ func Table(sc *scope.Scope, name string, n *ast.RangeFunction, fc *ast.FuncCall)
 	case name == "evaluate" && parts != nil:
 		it, err := evaluateTargets(sc, m, args[0], sub, n)
 		return it, true, m.needs(full, err)
-	case name == "evaluate" && (len(m.v.Target) == 0 || m.v.Task == catalog.TaskTimeToEvent || m.v.Task == catalog.TaskRanking):
+	case name == "evaluate" && (len(m.v.Target) == 0 || m.v.Task == catalog.TaskTimeToEvent || m.v.Task == catalog.TaskRanking || m.ranksItems()):
 		it, err := evaluateUnlabelled(sc, m, args[0], sub, n, pos)
 		return it, true, err
 	case name == "confusion_matrix" && parts != nil:
@@ -413,11 +417,10 @@ func Table(sc *scope.Scope, name string, n *ast.RangeFunction, fc *ast.FuncCall)
 	if err != nil {
 		return scope.FromItem{}, true, err
 	}
-	var fields []scope.Column
-	for _, c := range r.Out {
-		fields = append(fields, scope.Column{Name: c.Name, Expr: scope.Col(c.Column), Table: c.Table, Num: c.Num})
-		b.Stmt.Owner[c.ID] = sc.Level
-		delete(b.Stmt.Kind, c.ID)
+	fields := fieldsOf(sc, r)
+	if name == "item_ranks" {
+		it, err := itemRanks(sc, m, r.Node, fields, n, pos)
+		return it, true, err
 	}
 	if name == "survival" {
 		it, err := survival(sc, m, r.Node, fields, n, pos)

@@ -40,6 +40,7 @@ func (m *model) option(names ...string) string {
 //	clustering      the distances of rows to their centroids, where there are some
 //	time to event   Harrell's index of durations, events and risks
 //	ranking         NDCG and the average precision of each query, and their means
+//	implicit ratings  how items are ranked for each user
 //	others          the mean of each number that is predicted for a row, such as an
 //	                autoencoder's reconstruction error or a mixture's log density
 func evaluateUnlabelled(sc *scope.Scope, m *model, name ast.Node, query *ast.SubLink, n *ast.RangeFunction, pos typing.Position) (scope.FromItem, error) {
@@ -70,6 +71,9 @@ func evaluateUnlabelled(sc *scope.Scope, m *model, name ast.Node, query *ast.Sub
 			") > 0 THEN average_precision(" + label + " > 0, " + score + ") WHEN count(" + label + ") > 0 THEN 1 END AS map FROM ml.predict('', (SELECT 1)) AS q" + by +
 			column(m.beside("query_id")) + ") AS g"
 		it, err := overPredictions(sc, "SELECT "+shown+"avg(g.ndcg) AS ndcg, avg(g.map) AS map FROM "+of+over, "evaluate", name, query, n)
+		return it, m.needs("ml.evaluate", err)
+	case m.ranksItems():
+		it, err := overPredictions(sc, m.evaluateRanks(), "evaluate", name, query, n)
 		return it, m.needs("ml.evaluate", err)
 	default:
 		for _, o := range m.v.Outputs {

@@ -86,7 +86,7 @@ func EqualExpr(a, c expr.Expr) bool {
 		}
 	case *expr.Predict:
 		y := c.(*expr.Predict)
-		if x.Ref != y.Ref || x.Mode != y.Mode || x.Output != y.Output || !slices.Equal(x.Parts, y.Parts) {
+		if x.Ref != y.Ref || x.Mode != y.Mode || x.Output != y.Output || x.Rank != y.Rank || !slices.Equal(x.Parts, y.Parts) {
 			return false
 		}
 	case *expr.Subquery:

@@ -1,0 +1,111 @@
+package model
+
+import (
+	"encoding/binary"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+
+	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/ml/family"
+	"github.com/tributarydb/tributary/ml/feature"
+	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// Ranked are lists of what a model ranks for some rows.
+type Ranked struct {
+	*family.Ranked
+	of *feature.FitCol // whose categories they are; nil: they are numbers from 1
+}
+
+// ranker returns the predictor; 0A000 for a model that ranks nothing.
+func (s *Scorer) ranker() (family.Ranker, error) {
+	x, ok := s.m.Predictor.(family.Ranker)
+	if !ok {
+		return nil, pgerr.Unsupported("a %s ranks nothing", s.m.Algorithm)
+	}
+	return x, nil
+}
+
+// Ranked returns the first k for rows 0 … n-1 of cols, which are the model's Features in order.
+func (s *Scorer) Ranked(cols []arrow.Array, n int, by family.RankBy, k int) (*Ranked, error) {
+	x, err := s.ranker()
+	if err != nil {
+		return nil, err
+	}
+	b, err := s.m.Fitted.EncodeInto(nil, cols, n)
+	if err != nil {
+		return nil, err
+	}
+	out := &Ranked{Ranked: x.Rank(b, by, k)}
+	if c := out.Column; c >= 0 {
+		out.of = &s.m.Fitted.Cols[c]
+	}
+	return out, nil
+}
+
+// Places returns a column of float8: see family.Ranker.
+func (s *Scorer) Places(cols []arrow.Array, n int) (arrow.Array, error) {
+	x, err := s.ranker()
+	if err != nil {
+		return nil, err
+	}
+	b, err := s.m.Fitted.EncodeInto(nil, cols, n)
+	if err != nil {
+		return nil, err
+	}
+	places := x.Places(b)
+	valid := make([]byte, batch.BitmapBytes(n))
+	for i, p := range places {
+		if p == p {
+			batch.SetBit(valid, i)
+		}
+	}
+	return batch.FromSlice(arrow.PrimitiveTypes.Float64, places, valid), nil
+}
+
+// Scores returns the scores as a column of float8[].
+func (r *Ranked) Scores() arrow.Array {
+	offsets := append([]int32{0}, r.Ends...)
+	data := array.NewData(arrow.ListOf(arrow.PrimitiveTypes.Float64), len(r.Ends),
+		[]*memory.Buffer{nil, memory.NewBufferBytes(arrow.Int32Traits.CastToBytes(offsets))},
+		[]arrow.ArrayData{batch.FromSlice(arrow.PrimitiveTypes.Float64, r.Score, nil).Data()}, 0, 0)
+	return array.MakeFromData(data)
+}
+
+// Values returns what is ranked as a column of an array type.
+func (r *Ranked) Values(t types.Type) (arrow.Array, error) {
+	elem, _ := t.Elem()
+	b := array.NewBuilder(memory.DefaultAllocator, t.Arrow())
+	defer b.Release()
+	from := int32(0)
+	for _, to := range r.Ends {
+		a := types.Array{Elem: elem}
+		for _, n := range r.Number[from:to] {
+			d, err := r.value(elem, n)
+			if err != nil {
+				return nil, err
+			}
+			a.Elems = append(a.Elems, d)
+		}
+		if err := types.AppendDatum(b, t, a); err != nil {
+			return nil, err
+		}
+		from = to
+	}
+	return b.NewArray(), nil
+}
+
+// value is one of the values.
+func (r *Ranked) value(t types.Type, n int32) (types.Datum, error) {
+	if r.of == nil {
+		return int64(n) + 1, nil
+	}
+	key := r.of.Cats[n]
+	if t.Form() == types.FormInt64 && len(key) == 8 && t.IsInteger() {
+		return int64(binary.LittleEndian.Uint64([]byte(key))), nil
+	}
+	return types.ParseText(t, feature.KeyText(r.of.Type, key), types.DefaultEnv)
+}
