@@ -140,6 +140,8 @@ type (
 		// Parts are the numbers, from 1, of the model's targets that are predicted, if it has several:
 		// one, or where Typ is a row those of its fields; nil for all at once.
 		Parts []int
+		// Given is what PredictBins needs beside the model: the description of its training rows.
+		Given []byte
 	}
 	// Subquery stands in an expression until planner/opt turns it into a join.
 	// Kind In/All compare Args (one per column) by Cmp with the columns of Plan.
@@ -193,6 +195,8 @@ const (
 	PredictMargin                          // their sum
 	PredictTimes                           // the times of the survival function: an array
 	PredictSurvival                        // the share surviving at those times: an array
+	PredictInteractions                    // what pairs of features contribute to the margin: jsonb
+	PredictBins                            // in the first of the rows that are scored together, how many of them lie in each bin of the training rows: bytea (exec/profile)
 )
 
 // ModelRef finds a model's bytes on any node.
