@@ -56,6 +56,8 @@ func trainingsOfAll() map[string]string {
 			with, predict = "order_by = n, window = 3, units = 2, epochs = 2", ""
 		case "time_to_event":
 			with = "event = late, epochs = 2"
+		case "aft":
+			predict = " predict n"
 		case "logistic_regression", "linear_svm":
 			predict = " predict kind"
 		}
@@ -69,8 +71,8 @@ func trainingsOfAll() map[string]string {
 		if strings.Contains(with, "order_by") {
 			columns += ", n"
 		}
-		if predict == " predict kind" {
-			columns += ", kind"
+		if predict == " predict kind" || predict == " predict n" {
+			columns += ", " + strings.TrimPrefix(predict, " predict ")
 		}
 		if strings.Contains(with, "event") {
 			columns += ", late"
@@ -197,7 +199,7 @@ func TestModelsAsONNX(t *testing.T) {
 	c.must(rowsOfModels)
 	// The columns as the graph takes them: dates are days since 1970, those of a TRANSFORM are computed.
 	c.must(`create view x as select a, b, gap, k, kind, late::int4 as late, d - date '1970-01-01' as d, v, n, a * 2 as twice, b as bucket from r`)
-	jsonOnly := []string{"m_lstm", "m_lstm_autoencoder", "m_naive_bayes", "m_gaussian_mixture", "m_isolation_forest", "m_nearest_neighbors"}
+	jsonOnly := []string{"m_lstm", "m_lstm_autoencoder", "m_aft", "m_naive_bayes", "m_gaussian_mixture", "m_isolation_forest", "m_nearest_neighbors"}
 	refused := []string{"m_pca", "m_svd", "m_autoencoder", "m_time_to_event", "several"}
 	for name, train := range trainingsOfAll() {
 		t.Run(name, func(t *testing.T) {

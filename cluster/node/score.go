@@ -1,8 +1,11 @@
 package node
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"math"
+	"slices"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
@@ -10,8 +13,10 @@ import (
 
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/mem"
+	"github.com/tributarydb/tributary/exec/profile"
 	"github.com/tributarydb/tributary/exec/vector"
 	"github.com/tributarydb/tributary/ml/family"
+	"github.com/tributarydb/tributary/ml/feature"
 	"github.com/tributarydb/tributary/ml/model"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -26,6 +31,7 @@ type scorer struct {
 	order  [][]int
 	acct   *mem.Account // of the buffers of scoring, which are reused; nil where they are not charged
 	memory vector.Arena // for scores that need not outlive the call
+	bins   *feature.Binner
 }
 
 // Score implements function.Scorer.
@@ -77,6 +83,10 @@ func (s *scorer) Score(_ context.Context, asked []*expr.Predict, cols []arrow.Ar
 			} else {
 				out[i] = left
 			}
+		case expr.PredictInteractions:
+			out[i], err = interactions(of, cols, n)
+		case expr.PredictBins:
+			out[i], err = s.binned(p, cols, n)
 		default:
 			r := scores[of]
 			if r == nil {
@@ -129,13 +139,20 @@ func explain(of *model.Scorer, mode expr.PredictMode, cols []arrow.Array, n int)
 		Feature     string  `json:"feature"`
 		Attribution float64 `json:"attribution"`
 	}
-	b := array.NewBuilder(memory.DefaultAllocator, types.JSONB.Arrow())
-	for i := range n {
+	return jsonColumn(n, func(i int) any {
 		list := []part{}
 		for _, a := range e.Attributions(i) {
 			list = append(list, part{a.Feature, a.Value})
 		}
-		text, err := json.Marshal(list)
+		return list
+	})
+}
+
+// jsonColumn returns a column of jsonb.
+func jsonColumn(n int, row func(i int) any) (arrow.Array, error) {
+	b := array.NewBuilder(memory.DefaultAllocator, types.JSONB.Arrow())
+	for i := range n {
+		text, err := json.Marshal(row(i))
 		if err != nil {
 			return nil, pgerr.From(err)
 		}
@@ -148,4 +165,62 @@ func explain(of *model.Scorer, mode expr.PredictMode, cols []arrow.Array, n int)
 		}
 	}
 	return b.NewArray(), nil
+}
+
+// interactions returns the column of ml.explain_interactions: of each row the pairs that contribute something, the greatest
+// first, a feature with itself among them.
+func interactions(of *model.Scorer, cols []arrow.Array, n int) (arrow.Array, error) {
+	type pair struct {
+		First  string  `json:"feature_1"`
+		Second string  `json:"feature_2"`
+		Value  float64 `json:"interaction"`
+		i, j   int
+	}
+	rows := make([][]pair, n)
+	names, err := of.Interactions(cols, n, func(row int, values []float64) {
+		k := int(math.Sqrt(float64(len(values))))
+		for i := range k {
+			for j := i; j < k; j++ {
+				if v := values[i*k+j]; v != 0 {
+					rows[row] = append(rows[row], pair{Value: v, i: i, j: j})
+				}
+			}
+		}
+		slices.SortStableFunc(rows[row], func(a, b pair) int { return cmp.Compare(math.Abs(b.Value), math.Abs(a.Value)) })
+	})
+	if err != nil {
+		return nil, err
+	}
+	return jsonColumn(n, func(i int) any {
+		for k := range rows[i] {
+			p := &rows[i][k]
+			p.First, p.Second = names[p.i], names[p.j]
+		}
+		return append([]pair{}, rows[i]...)
+	})
+}
+
+// binned returns, in the first row, the counts of a data set's rows by the bins of the training rows.
+func (s *scorer) binned(p *expr.Predict, cols []arrow.Array, n int) (arrow.Array, error) {
+	if s.bins == nil {
+		of, err := profile.Decode(p.Given)
+		if err != nil {
+			return nil, err
+		}
+		if s.bins = s.s.Model().Fitted.NewBinner(of); s.bins == nil {
+			return nil, pgerr.New(pgerr.DataCorrupted, "the statistics are of other features than model %q has", p.Model)
+		}
+	}
+	counts, err := s.bins.Count(cols, n)
+	if err != nil {
+		return nil, err
+	}
+	ends, valid := make([]int32, n+1), make([]byte, batch.BitmapBytes(n))
+	for i := range n {
+		ends[i+1] = int32(len(counts))
+	}
+	if n > 0 {
+		batch.SetBit(valid, 0)
+	}
+	return batch.FromOffsets(arrow.BinaryTypes.Binary, ends, counts, valid), nil
 }

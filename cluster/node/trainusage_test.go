@@ -40,7 +40,7 @@ func TestTrainingUsage(t *testing.T) {
 					continue
 				}
 				switch name := f.Info().Name; name {
-				case "mlp", "autoencoder", "lstm", "lstm_autoencoder", "time_to_event", "cox_regression": // are distributed
+				case "mlp", "autoencoder", "lstm", "lstm_autoencoder", "time_to_event", "cox_regression", "aft": // are distributed
 				case "kmeans":
 					statements = append(statements, "kmeans with (n_clusters = 3, max_iterations = 2)")
 				case "gaussian_mixture":

@@ -91,6 +91,7 @@ var proofs = []proof{
 	{"time_to_event", "a b died", "days", many, true, []any{"event", "died", "method", "hazard", "hidden_units", 4, "intervals", 6, "max_iterations", 3}},
 	{"cox_regression", "a b died", "days", many, true, []any{"event", "died", "max_iterations", 4}},
 	{"cox_regression", "a k w died", "days", many, true, []any{"event", "died", "strata", "k", "weight", "w", "max_iterations", 3}},
+	{"aft", "a k w died", "days", many, true, []any{"event", "died", "distribution", "lognormal", "weight", "w", "max_iterations", 3, "eval_fraction", 0.2}},
 	{"naive_bayes", "a b k", "c4", some, false, []any{"eval_fraction", 0.2}},
 	{"naive_bayes", "a k w", "c", some, false, []any{"model", "bernoulli", "weight", "w", "class_weights", "balanced"}},
 	{"gaussian_mixture", "a b w", "", some, false, []any{"n_components", 3, "max_iterations", 4, "eval_fraction", 0.2}},

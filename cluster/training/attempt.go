@@ -100,6 +100,7 @@ func (d *drive) attemptFrom(ctx context.Context, name string, rescan bool, resum
 		return err
 	}
 	defer g.Close()
+	in.Profile = d.plan.Groups == nil && d.show == nil && d.rec.job.Verify == 0 && d.state.Finalized() >= version.Binary
 	in.Cached, d.members = over, g.Members()
 	d.rec.reduces(d.members)
 	done, err := d.begin(ctx, &in)

@@ -75,6 +75,9 @@ func (d *drive) version(rec *catalog.Job, res *train.Result, model *catalog.Segm
 	v.Keep(model)
 	v.Snapshot = snapshot(rec, d.state, p.uses())
 	v.Origin = d.origin(rec)
+	if res.Profile != nil {
+		v.Profile = res.Profile.Append(nil)
+	}
 	if c := p.Job.Target(); c != nil {
 		v.Target, v.TargetType = p.Job.Targets(), c.Type
 	}

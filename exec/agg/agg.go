@@ -123,6 +123,8 @@ func plain(name string, args []types.Type, ret types.Type) Agg {
 			return &bitStrings{op: name[4]}
 		}
 		return &bitwise{op: name[4], typ: args[0]}
+	case "ml_bin_counts":
+		return &binCounts{}
 	case "var_pop", "var_samp", "variance", "stddev", "stddev_pop", "stddev_samp":
 		return newVariance(name, args[0], ret)
 	}

@@ -21,7 +21,7 @@ func (c *collect) known() error {
 	}
 	switch c.call.Fn.Name {
 	case "array_agg", "string_agg", "json_agg", "jsonb_agg", "json_object_agg", "jsonb_object_agg",
-		"percentile_cont", "percentile_disc", "mode", "rank", "dense_rank", "percent_rank", "cume_dist", "concordance_index", "ndcg":
+		"percentile_cont", "percentile_disc", "mode", "rank", "dense_rank", "percent_rank", "cume_dist", "concordance_index", "concordance_index_ipcw", "ndcg":
 		return nil
 	}
 	return pgerr.Unsupported("aggregate function %s is not supported", c.call.Fn.Name)
@@ -67,6 +67,8 @@ func (c *collect) newFold(n int64) fold {
 		return &modeFold{c: c}
 	case "ndcg":
 		return &ndcgFold{}
+	case "concordance_index_ipcw":
+		return &unoFold{}
 	}
 	return &rankFold{c: c}
 }

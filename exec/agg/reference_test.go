@@ -27,6 +27,10 @@ func (s spec) reference(t *testing.T, rows []types.Row) types.Datum {
 		return int64(len(rows))
 	case name == "concordance_index":
 		return concordanceReference(rows)
+	case name == "concordance_index_ipcw":
+		return unoReference(rows)
+	case name == "ml_bin_counts":
+		return binReference(t, rows)
 	case name == "ndcg":
 		return ndcgReference(rows)
 	case name == "log_loss" && len(s.ts) == 3:

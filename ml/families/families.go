@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tributarydb/tributary/ml/aft"
 	"github.com/tributarydb/tributary/ml/bayes"
 	"github.com/tributarydb/tributary/ml/cox"
 	"github.com/tributarydb/tributary/ml/decomp"
@@ -29,6 +30,7 @@ var All = slices.Concat(
 	decomp.Families(),
 	net.Families(),
 	cox.Families(),
+	aft.Families(),
 	bayes.Families(),
 	mixture.Families(),
 	isolation.Families(),

@@ -57,6 +57,9 @@ type Scores struct {
 	Probs [][]float64
 	// Clustering: the number of the cluster, from 1. Anomaly detection: 1 for an anomaly, else 0.
 	Label []int32
+	// Costs are what it costs to predict the second class where the first is true, nil where the likeliest class is
+	// predicted; the class of the least expected cost is, otherwise.
+	Costs [][]float64
 	// By further output column, e.g. the distance to the cluster.
 	Extra [][]float64
 	// Decomposition and sequences: by component; returned as an array.
@@ -83,9 +86,17 @@ func (s *Scores) ClassProbs(k int) []float64 {
 	return out
 }
 
-// Class returns the number of row i's most probable class, the first of equals.
+// Class returns the number of row i's most probable class, or the cheapest, the first of equals.
 func (s *Scores) Class(i int) int {
 	best := 0
+	if s.Costs != nil {
+		for k := 1; k < len(s.Probs); k++ {
+			if s.cost(k, i) < s.cost(best, i) {
+				best = k
+			}
+		}
+		return best
+	}
 	for k := 1; k < len(s.Probs); k++ {
 		if s.Prob(k, i) > s.Prob(best, i) {
 			best = k
@@ -94,9 +105,23 @@ func (s *Scores) Class(i int) int {
 	return best
 }
 
+// cost is what it is expected to cost to predict class k of row i.
+func (s *Scores) cost(k, i int) (sum float64) {
+	for y, row := range s.Costs {
+		sum += float64(s.Prob(y, i) * row[k])
+	}
+	return sum
+}
+
 // Classes returns Class of all rows.
 func (s *Scores) Classes() []int32 {
 	out := make([]int32, s.Rows)
+	if s.Costs != nil {
+		for i := range out {
+			out[i] = int32(s.Class(i))
+		}
+		return out
+	}
 	if len(s.Probs) == 2 {
 		PickTwo(out, s, 0, 1)
 		return out
@@ -184,6 +209,14 @@ type Described interface {
 type Explainer interface {
 	// Explain explains the predictions of a block's rows, whose scores s are.
 	Explain(b *block.Block, s *Scores) *Explanation
+}
+
+// Interactor is a Predictor that can say what pairs of features contribute together.
+type Interactor interface {
+	// Interact calls put with a matrix for each row of a block, whose scores s are: by two features half of what they
+	// contribute beyond each for itself, and in the diagonal what one contributes for itself. All together are the
+	// prediction less the baseline of an Explanation. The matrix is valid during the call. It returns the features.
+	Interact(b *block.Block, s *Scores, put func(row int, values []float64)) []string
 }
 
 // Explanation has additive feature attributions: row i's Prediction is its Baseline

@@ -95,6 +95,9 @@ func ShapeOf(m *model.Model) (shape.Shape, error) {
 	if m.Windows != nil {
 		return nil, pgerr.Unsupported("a model of sequences does not predict row by row").WithHint("The format json takes every model.")
 	}
+	if m.Adjustment != nil {
+		return nil, pgerr.Unsupported("a model with calibration, costs or intervals can be written in the format json only").WithHint("Train it without these options to write it in another.")
+	}
 	d, ok := m.Predictor.(family.Described)
 	if !ok {
 		return nil, pgerr.Unsupported("models of %s can be written in the format json only", m.Algorithm)

@@ -3,6 +3,8 @@ package model
 import (
 	"io"
 
+	"github.com/tributarydb/tributary/ml/block"
+	"github.com/tributarydb/tributary/ml/calibration"
 	"github.com/tributarydb/tributary/ml/canon"
 	"github.com/tributarydb/tributary/ml/families"
 	"github.com/tributarydb/tributary/ml/family"
@@ -21,6 +23,17 @@ type Model struct {
 	Targets   []string        // for a model of several; nil for others
 	Fitted    *feature.Fitted
 	Predictor family.Predictor
+	// Adjustment is what becomes of the predictor's scores; nil where they are the predictions.
+	Adjustment *calibration.Adjustment
+}
+
+// score scores the rows, or the windows, of a block.
+func (m *Model) score(b *block.Block) *family.Scores {
+	s := m.Predictor.Score(b)
+	if m.Adjustment != nil {
+		s = m.Adjustment.Apply(s)
+	}
+	return s
 }
 
 // Windows are the sequences that a model scores: a window is Length consecutive rows of
@@ -79,6 +92,7 @@ const (
 	several  = 4 // version 2 with the names of several targets, all numbers; no longer written
 	both     = 5 // version 2 with these and then windows; no longer written
 	targeted = 6 // version 2 with the targets beside the label, and windows or none
+	adjusted = 7 // an adjustment, and then one of the others
 )
 
 // Encode returns the canonical encoding.
@@ -97,6 +111,10 @@ func (m *Model) Write(w io.Writer) error {
 
 func (m *Model) encode(e *canon.E) {
 	e.B = append(e.B, magic...)
+	if m.Adjustment != nil {
+		e.U8(adjusted)
+		m.Adjustment.Encode(e)
+	}
 	switch {
 	case m.Targets != nil:
 		e.U8(targeted)
@@ -176,11 +194,17 @@ func DecodeWithin(b []byte, charge func(bytes int64) error) (*Model, error) {
 		return nil, pgerr.New(pgerr.DataCorrupted, "invalid encoding of a model")
 	}
 	v := b[len(magic)]
+	d := canon.ReadWithin(b[len(magic)+1:], charge)
+	m := &Model{}
+	if v == adjusted {
+		m.Adjustment, v = calibration.Decode(d), d.U8()
+		if !d.OK() {
+			return nil, d.Done("a model")
+		}
+	}
 	if v < version || v > targeted {
 		return nil, pgerr.Unsupported("model format %d is not supported", v)
 	}
-	d := canon.ReadWithin(b[len(magic)+1:], charge)
-	m := &Model{}
 	var more []feature.Target
 	switch v {
 	case several, both:
@@ -227,6 +251,9 @@ func DecodeWithin(b []byte, charge func(bytes int64) error) (*Model, error) {
 		return nil, err
 	}
 	if p, ok := m.Predictor.(family.Sequencer); ok && p.Length() != 1 && (m.Windows == nil || p.Length() != m.Windows.Length) {
+		d.Fail()
+	}
+	if m.Adjustment != nil && (m.Targets != nil || !m.Adjustment.Fits(len(m.Fitted.Keys))) {
 		d.Fail()
 	}
 	if err := d.Done("a model"); err != nil {

@@ -81,7 +81,7 @@ func (s *Scorer) Score(cols []arrow.Array, n int, lent *vector.Arena) (*Scores, 
 			return nil, err
 		}
 		b.Windows, b.Length = first, w.Length
-		out.Scores = s.m.Predictor.Score(b)
+		out.Scores = s.m.score(b)
 		return out, nil
 	}
 	b, _ := s.blocks.Get().(*block.Block)
@@ -90,7 +90,7 @@ func (s *Scorer) Score(cols []arrow.Array, n int, lent *vector.Arena) (*Scores, 
 		return nil, err
 	}
 	b.Memory = lent
-	out := &Scores{Scores: s.m.Predictor.Score(b), scorer: s, memory: lent}
+	out := &Scores{Scores: s.m.score(b), scorer: s, memory: lent}
 	b.Memory = nil
 	s.blocks.Put(b)
 	return out, nil
@@ -258,7 +258,7 @@ func (c *classArray) make(idx []int32) arrow.Array {
 // ofTwo returns the column of the numbers that Scores.Classes would choose, without the
 // class indexes; nil where the classes are not numbers.
 func (c *classArray) ofTwo(s *family.Scores, a *vector.Arena) arrow.Array {
-	if c.dict != nil {
+	if c.dict != nil || s.Costs != nil {
 		return nil
 	}
 	switch c.t.Form() {

@@ -40,6 +40,7 @@ var copiesOf = map[string]struct {
 	"autoencoder":            {"", []any{"hidden_units", int64(2), "epochs", int64(5), "batch_size", int64(1e6)}, 1e-3},
 	"time_to_event":          {"pos", []any{"ties", "breslow"}, 1e-3},
 	"cox_regression":         {"pos", []any{"ties", "breslow"}, 1e-9},
+	"aft":                    {"pos", nil, 1e-9},
 	"naive_bayes":            {"c", nil, 1e-9},
 	"gaussian_mixture":       {"", []any{"k", int64(3), "standardize", false, "max_iterations", int64(10)}, 1e-6},
 	"isolation_forest":       {"", []any{"contamination", 0.1}, 1e-9},

@@ -5,6 +5,7 @@ import (
 	"io"
 	"math"
 
+	"github.com/tributarydb/tributary/ml/calibration"
 	"github.com/tributarydb/tributary/ml/canon"
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/holdout"
@@ -32,9 +33,16 @@ func (r *runner) validate(ctx context.Context) (*Result, error) {
 	folds := r.job.Folds()
 	first, resume := 1, r.in.Resume
 	var done []Fold
+	var tallied *calibration.Tally
+	if calibrates(r.job) {
+		tallied = &calibration.Tally{}
+	}
 	if resume != nil {
 		d := canon.Read(resume)
 		first, done = decodeFolds(d)
+		if tallied != nil {
+			tallied = calibration.DecodeTally(d)
+		}
 		resume = d.Take(d.Left())
 		if err := d.Done("a training checkpoint"); err != nil || first > folds+1 || len(done) != first-1 {
 			return nil, pgerr.New(pgerr.DataCorrupted, "the checkpoint belongs to another training")
@@ -48,7 +56,7 @@ func (r *runner) validate(ctx context.Context) (*Result, error) {
 		return nil, err
 	}
 	for fold := first; ; fold++ {
-		f := &runner{in: r.in, red: r.red, job: r.job, start: r.start, fold: fold, folds: folds + 1, head: foldsHead(fold, done)}
+		f := &runner{in: r.in, red: r.red, job: r.job, start: r.start, fold: fold, folds: folds + 1, head: foldsHead(fold, done, tallied), tallied: tallied}
 		f.in.Resume, resume = resume, nil
 		holdout := &holdout.Holdout{}
 		if fold <= folds {
@@ -66,8 +74,15 @@ func (r *runner) validate(ctx context.Context) (*Result, error) {
 		if res.Held == 0 {
 			return nil, errEmptyFold(r.job)
 		}
+		if tallied != nil {
+			t, err := tally(ctx, f, res.Model.Predictor)
+			if err != nil {
+				return nil, err
+			}
+			tallied.Merge(t)
+		}
 		done = append(done, Fold{res.Rows, res.Held, res.Iterations, r.in.Now().Sub(since).Seconds(), res.Metrics})
-		if err := r.saveHead(ctx, 0, foldsHead(fold+1, done)); err != nil {
+		if err := r.saveHead(ctx, 0, foldsHead(fold+1, done, tallied)); err != nil {
 			return nil, err
 		}
 	}
@@ -121,8 +136,8 @@ func (r *runner) saveHead(ctx context.Context, iteration int, head func(*canon.E
 	})
 }
 
-// foldsHead writes the current fold and the metrics of the earlier ones.
-func foldsHead(fold int, done []Fold) func(*canon.E) {
+// foldsHead writes the current fold and the metrics of the earlier ones, and, of a calibration, what was tallied there.
+func foldsHead(fold int, done []Fold, tallied *calibration.Tally) func(*canon.E) {
 	return func(e *canon.E) {
 		e.Int(fold)
 		e.U32(uint32(len(done)))
@@ -132,6 +147,9 @@ func foldsHead(fold int, done []Fold) func(*canon.E) {
 			e.Int(f.Iterations)
 			e.F64(f.Seconds)
 			encodeMetrics(e, f.Metrics)
+		}
+		if tallied != nil {
+			tallied.Encode(e)
 		}
 	}
 }

@@ -64,6 +64,9 @@ func (j *Job) mayFold() error {
 		return nil
 	}
 	at := j.Options.Pos("cross_validation")
+	if !j.Options.Given("cross_validation") {
+		at = adjustedAt(j)
+	}
 	bad := func(format string, args ...any) *pgerr.Error {
 		return pgerr.New(pgerr.InvalidParameterValue, format, args...).At(at)
 	}
@@ -184,6 +187,9 @@ func newJob(algorithm string, predict []string, args []family.Arg, transforms []
 		return nil, pgerr.Unsupported("a column cannot say which %s are held out", j.together()).At(j.Options.Pos("data_split_col")).WithHint("%s", j.holdsOut())
 	}
 	if err := checkClassWeights(j); err != nil {
+		return nil, err
+	}
+	if err := mayAdjust(j); err != nil {
 		return nil, err
 	}
 	if err := j.mayFold(); err != nil {
@@ -378,6 +384,7 @@ func (j *Job) makePlan() (err error) {
 	if j.Plan, err = j.Family.Plan(r); err != nil {
 		return err
 	}
+	addBounds(j)
 	j.windows, j.spec.Categories, j.spec.Gaps = nil, j.Plan.Categories, j.Options.Bool("nan_as_null", false)
 	if w := j.Plan.Windows; w != nil {
 		j.windows = &record.Windows{Length: w.Length, Stride: w.Stride, Whole: w.Whole}
@@ -563,8 +570,14 @@ func (j *Job) split() string {
 	return j.Options.Text("data_split_method", how)
 }
 
-// Folds returns how many folds the cross-validation has, 0 for none.
-func (j *Job) Folds() int { return j.Options.Int("cross_validation", 0) }
+// Folds returns how many folds the cross-validation has, or a calibration; 0 for none.
+func (j *Job) Folds() int {
+	n := j.Options.Int("cross_validation", 0)
+	if n == 0 && calibrates(j) && j.split() == "no_split" {
+		return calibrationFolds
+	}
+	return n
+}
 
 // counts reports whether what is held out depends on how often rows occur.
 func (j *Job) counts() bool { return j.windows == nil && (j.draws() || j.Folds() > 0) }

@@ -27,7 +27,7 @@ func TestManualOptions(t *testing.T) {
 		{"components", []string{"pca", "svd"}},
 		{"networks", []string{"mlp", "autoencoder"}},
 		{"sequences", []string{"lstm", "lstm_autoencoder"}},
-		{"survival", []string{"time_to_event", "cox_regression"}},
+		{"survival", []string{"time_to_event", "cox_regression", "aft"}},
 		{"naive-bayes", []string{"naive_bayes"}},
 		{"gaussian-mixture", []string{"gaussian_mixture"}},
 		{"isolation-forest", []string{"isolation_forest"}},

@@ -5,8 +5,10 @@ import (
 	"crypto/sha256"
 	"io"
 	"slices"
+	"sync/atomic"
 	"time"
 
+	"github.com/tributarydb/tributary/exec/profile"
 	"github.com/tributarydb/tributary/ml/block"
 	"github.com/tributarydb/tributary/ml/canon"
 	"github.com/tributarydb/tributary/ml/family"
@@ -64,6 +66,7 @@ func (r *runner) prepare(ctx context.Context, holdout *holdout.Holdout) (err err
 	if err := r.encodeRows(ctx); err != nil {
 		return err
 	}
+	r.profiled = new(atomic.Pointer[profile.Profile])
 	r.by, err = r.targetWeights(ctx)
 	return err
 }
@@ -348,6 +351,12 @@ func (r *runner) finish(ctx context.Context) (*Result, error) {
 		return nil, err
 	}
 	res := r.result(p, metrics)
+	if res.Model.Adjustment, err = adjust(ctx, r, p); err != nil {
+		return nil, err
+	}
+	if res.Profile, err = describe(ctx, r); err != nil {
+		return nil, err
+	}
 	if res.Usage, err = r.usage(ctx); err != nil {
 		return nil, err
 	}

@@ -4,10 +4,13 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"sync/atomic"
 	"time"
 
 	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/exec/profile"
 	"github.com/tributarydb/tributary/ml/block"
+	"github.com/tributarydb/tributary/ml/calibration"
 	"github.com/tributarydb/tributary/ml/canon"
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/feature"
@@ -85,6 +88,8 @@ type Input struct {
 	Save      Checkpointer // may be nil
 	Progress  func(Event)  // may be nil; called by Run's goroutine
 	Now       func() time.Time
+	// Profile asks for a description of the training rows beside the model.
+	Profile bool
 	// SliceElements is the length of the slices of long partials; 0: the default.
 	SliceElements int
 }
@@ -111,6 +116,7 @@ type Result struct {
 	Kept       []KeptTrial // the models of its other trials, where they are kept
 	scored     *scored     // of a group, in a shared search: there is nothing else
 	Encoded    *Encoded    // what is known of the rows, for a later training
+	Profile    *profile.Profile
 }
 
 // KeptTrial is the training of a trial whose model is kept.
@@ -130,8 +136,10 @@ type runner struct {
 	ranges  *feature.Ranges // nil where statistics do not have them
 	holdout *holdout.Holdout
 	short   []block.RowHash // see fitTask
-	cw      []float64
-	by      *targetWeights // of several targets
+	// profiled is what describe has made of the rows, for all trainings over the same blocks.
+	profiled *atomic.Pointer[profile.Profile]
+	cw       []float64
+	by       *targetWeights // of several targets
 	*rows.Encoded
 	seen        int64   // rows, including those held out
 	measured    float64 // the weight of the rows that were measured
@@ -139,6 +147,7 @@ type runner struct {
 	hist        []Iteration
 	plan        [32]byte
 	fold, folds int                                // the current fold of a cross-validation, from 1; folds is one more, for the final model
+	tallied     *calibration.Tally                 // of all folds, for the final model; nil for none
 	trial       string                             // its name, of a search
 	most        int                                // iterations to make now, 0 for all
 	follow      func(family.Driver) error          // has a new driver begin where another ended; may be nil

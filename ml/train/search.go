@@ -440,20 +440,24 @@ func (s *searcher) train(ctx context.Context, l *lane, g *group, t *trial, fold 
 	if prefix && res.Stopped == "" {
 		res.Stopped, res.Converged = b.prefixed(t.job), true
 	}
-	return s.keep(b.Number, loss, res)
+	return s.keep(ctx, r, b.Number, loss, res)
 }
 
-// keep keeps a trial's model, in the place of a worse one unless all are kept.
-func (s *searcher) keep(number int, loss float64, res *Result) error {
+// keep keeps the model of a trial that r has trained, in the place of a worse one unless all are kept.
+func (s *searcher) keep(ctx context.Context, r *runner, number int, loss float64, res *Result) (err error) {
 	m := trialModel{KeptTrial{number, res}, loss}
-	if s.spec.keep || len(s.models) == 0 {
+	all := s.spec.keep || len(s.models) == 0
+	if !all && !m.better(s.models[0]) {
+		return nil
+	}
+	if res.Profile, err = describe(ctx, r); err != nil {
+		return err
+	}
+	if all {
 		s.models = append(s.models, m)
 		return s.hold(res.Model.Predictor.Bytes())
 	}
 	old := s.models[0]
-	if !m.better(old) {
-		return nil
-	}
 	s.models[0] = m
 	return s.hold(res.Model.Predictor.Bytes() - old.Model.Predictor.Bytes())
 }
@@ -575,7 +579,7 @@ func (s *searcher) whole(ctx context.Context, t *trial, loss float64) error {
 	if err != nil {
 		return err
 	}
-	return s.keep(t.Number, loss, r.result(p, t.Metrics))
+	return s.keep(ctx, r, t.Number, loss, r.result(p, t.Metrics))
 }
 
 // errAllFailed returns the error of a search without a model: that of the first trial that failed,

@@ -151,6 +151,11 @@ func newSearch(algorithm string, predict []string, args []family.Arg, transforms
 	if err != nil {
 		return nil, err
 	}
+	for _, name := range []string{family.Calibration, family.CostMatrix, family.PredictionInterval} {
+		if o.Given(name) {
+			return nil, pgerr.Unsupported("option %q of a search is not supported", name).At(o.Pos(name)).WithHint("Search without it, and train with the best trial's options and with it.")
+		}
+	}
 	return s.begin(o)
 }
 

@@ -14,7 +14,7 @@ type Task struct {
 }
 
 // body is the content of a task: a *copiesTask, *fitTask, *encodeTask, *stepTask,
-// *evaluateTask, *cutsTask, *usageTask, *weightTask, *recountTask, *rescanTask or *trialTask, or
+// *evaluateTask, *cutsTask, *usageTask, *weightTask, *recountTask, *rescanTask, *trialTask, *profileTask or *tallyTask, or
 // one of those of a Distribution.
 type body interface {
 	family.Message
@@ -43,6 +43,8 @@ const (
 	kindFrequent = 13
 	kindShare    = 14
 	kindTrial    = 15
+	kindProfile  = 16
+	kindTally    = 17
 )
 
 // Append appends the bytes that Worker.DecodeTask reads.

@@ -47,9 +47,11 @@ func (w *Worker) DecodeTask(b []byte) (Task, error) {
 			return t, err
 		}
 		t.body = &trialTask{j}
+	case kindProfile:
+		t.body = &profileTask{d.F64s()}
 	case kindStep:
 		t.body = decodeStep(w.job, d)
-	case kindEvaluate, kindCuts:
+	case kindEvaluate, kindCuts, kindTally:
 		m := &evaluateTask{target: d.Int(), held: d.Bool(), cuts: d.F64s(), coarse: d.Bool(), classWeights: d.F64s(), unit: d.F64()}
 		if m.target < 0 || m.target > len(w.job.more()) {
 			d.Fail()
@@ -60,8 +62,11 @@ func (w *Worker) DecodeTask(b []byte) (Task, error) {
 			return t, err
 		}
 		m.predictor = p
-		if t.body = m; kind == kindCuts {
+		switch t.body = m; kind {
+		case kindCuts:
 			t.body = &cutsTask{m}
+		case kindTally:
+			t.body = &tallyTask{m}
 		}
 		if !slices.IsSorted(m.cuts) || len(m.cuts) > metric.MaxCuts {
 			d.Fail()

@@ -72,6 +72,7 @@ func TestTwiceIsWeightTwo(t *testing.T) {
 	list = append(list,
 		training{"cox_regression", "a b died", "days", 1e-9, []any{"event", "died", "ties", "breslow"}},
 		training{"cox_regression", "a b k died", "days", 1e-9, []any{"event", "died", "ties", "breslow", "strata", "k"}},
+		training{"aft", "a b k died", "days", 1e-9, []any{"event", "died"}},
 		training{"naive_bayes", "a b k", "c", 1e-9, nil},
 		training{"gaussian_mixture", "a b", "", 1e-6, []any{"n_components", int64(3), "standardize", false, "max_iterations", int64(10)}},
 		training{"isolation_forest", "a b k", "", 0, []any{"n_estimators", int64(10)}},

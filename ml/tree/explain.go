@@ -86,7 +86,7 @@ func (m *model) Explain(b *block.Block, s *family.Scores) *family.Explanation {
 	}
 	c := m.flat.pool.Get().(*chunk)
 	defer m.flat.pool.Put(c)
-	g := &shap{m: m, of: of, phi: make([]float64, len(names)), paths: make([]shape.Met, 0, 64)}
+	g := newShap(m, of, len(names))
 	for from := 0; from < b.Rows; from += chunkRows {
 		n := min(chunkRows, b.Rows-from)
 		c.fill(c.rows, chunkRows, b, from, from+n)
@@ -96,17 +96,7 @@ func (m *model) Explain(b *block.Block, s *family.Scores) *family.Explanation {
 			if m.classes > 2 {
 				k = s.Class(i)
 			}
-			clear(g.phi)
-			for t := range m.trees {
-				switch {
-				case m.forest:
-					g.output = k
-				case t%each != k:
-					continue
-				}
-				g.t = &m.trees[t]
-				g.walk(0, g.paths[:0], shape.Met{Player: -1, Zero: 1, One: 1})
-			}
+			g.explain(k, each)
 			e.Baseline[i], e.Prediction[i] = means[k], z[k][i]
 			if m.offset > 0 {
 				e.Baseline[i] += b.Value(i, m.offset-1)
@@ -158,15 +148,37 @@ type shap struct {
 	row    int
 	phi    []float64 // by player
 	paths  []shape.Met
+	// fixed is the player that is in all sets, where with is true, or in none; -1 for none.
+	fixed int
+	with  bool
 }
 
-// walk is RECURSE: it visits all leaves below a node, by being the step that led to it.
-func (g *shap) walk(at int32, path []shape.Met, by shape.Met) {
-	path = shape.Extend(path, by)
+func newShap(m *model, of []int, players int) *shap {
+	return &shap{m: m, of: of, phi: make([]float64, players), paths: make([]shape.Met, 0, 64), fixed: -1}
+}
+
+// explain sets phi to the sums over the trees of an output, each of which are so far apart.
+func (g *shap) explain(output, each int) {
+	clear(g.phi)
+	for t := range g.m.trees {
+		switch {
+		case g.m.forest:
+			g.output = output
+		case t%each != output:
+			continue
+		}
+		g.t = &g.m.trees[t]
+		g.walk(0, shape.Extend(g.paths[:0], shape.Met{Player: -1, Zero: 1, One: 1}), 1)
+	}
+}
+
+// walk is RECURSE: it visits all leaves below a node. share is that of the rows that are there, if the player that is
+// fixed is in no set.
+func (g *shap) walk(at int32, path []shape.Met, share float64) {
 	n := &g.t.nodes[at]
 	if n.col == leaf {
 		w := g.m.width()
-		v := g.t.values[int(at)*w+g.output]
+		v := g.t.values[int(at)*w+g.output] * share
 		for i := 1; i < len(path); i++ {
 			g.phi[path[i].Player] += shape.Unwound(path, i) * (path[i].One - path[i].Zero) * v
 		}
@@ -175,6 +187,16 @@ func (g *shap) walk(at int32, path []shape.Met, by shape.Met) {
 	hot, cold := n.left, n.left+1
 	if !n.set.has(g.chunk.bin(int(n.col), g.row)) {
 		hot, cold = cold, hot
+	}
+	if g.of[n.col] == g.fixed {
+		if g.with {
+			g.walk(hot, path, share)
+			return
+		}
+		for _, child := range [2]int32{hot, cold} {
+			g.walk(child, append([]shape.Met(nil), path...), share*g.t.share(n, child))
+		}
+		return
 	}
 	next := shape.Met{Player: g.of[n.col], Zero: 1, One: 1}
 	for i := 1; i < len(path); i++ {
@@ -190,13 +212,68 @@ func (g *shap) walk(at int32, path []shape.Met, by shape.Met) {
 		if child == cold {
 			next.One = 0
 		}
-		g.walk(child, append([]shape.Met(nil), path...), next)
+		g.walk(child, shape.Extend(append([]shape.Met(nil), path...), next), share)
 	}
+}
+
+// Interact implements family.Interactor by the same algorithm (section 3.3 of the paper): what two columns do together is
+// half of what the first contributes where the second is known, less what it does where that is not.
+func (m *model) Interact(b *block.Block, s *family.Scores, put func(row int, values []float64)) []string {
+	names, of := m.players()
+	each, share := 1, 1.0
+	if !m.forest {
+		each = m.outputs
+	} else {
+		share = 1 / float64(len(m.trees))
+	}
+	c := m.flat.pool.Get().(*chunk)
+	defer m.flat.pool.Put(c)
+	n := len(names)
+	g, values := newShap(m, of, n), make([]float64, n*n)
+	g.chunk = c
+	for from := 0; from < b.Rows; from += chunkRows {
+		rows := min(chunkRows, b.Rows-from)
+		c.fill(c.rows, chunkRows, b, from, from+rows)
+		for g.row = range rows {
+			i, k := from+g.row, m.middle()
+			if m.classes > 2 {
+				k = s.Class(i)
+			}
+			clear(values)
+			g.fixed = -1
+			g.explain(k, each)
+			for j, v := range g.phi {
+				values[j*n+j] = v * share
+			}
+			for g.fixed = range n {
+				for _, g.with = range []bool{true, false} {
+					g.explain(k, each)
+					half := 0.5 * share
+					if !g.with {
+						half = -half
+					}
+					for j, v := range g.phi {
+						if j != g.fixed {
+							values[g.fixed*n+j] += v * half
+						}
+					}
+				}
+				for j := range n {
+					if j != g.fixed {
+						values[g.fixed*n+g.fixed] -= values[g.fixed*n+j]
+					}
+				}
+			}
+			put(i, values)
+		}
+	}
+	return names
 }
 
 // Interfaces.
 var (
-	_ family.Predictor = (*model)(nil)
-	_ family.Describer = (*model)(nil)
-	_ family.Explainer = (*model)(nil)
+	_ family.Predictor  = (*model)(nil)
+	_ family.Describer  = (*model)(nil)
+	_ family.Explainer  = (*model)(nil)
+	_ family.Interactor = (*model)(nil)
 )

@@ -141,6 +141,8 @@ type (
 		// one, or where Typ is a row those of its fields; nil for all at once.
 		Parts []int
 		Rank  Rank // of PredictRanked and PredictScores
+		// Given is what PredictBins needs beside the model: the description of its training rows.
+		Given []byte
 	}
 	// Subquery stands in an expression until planner/opt turns it into a join.
 	// Kind In/All compare Args (one per column) by Cmp with the columns of Plan.
@@ -197,6 +199,8 @@ const (
 	PredictRanked                          // what comes first for the row, as Rank says: an array
 	PredictScores                          // the scores of these: an array
 	PredictPlace                           // the place of the row's item among those that are new to its user
+	PredictInteractions                    // what pairs of features contribute to the margin: jsonb
+	PredictBins                            // in the first of the rows that are scored together, how many of them lie in each bin of the training rows: bytea (exec/profile)
 )
 
 // Rank is what PredictRanked returns: so many, in the order of this number (ml/family.RankBy).

@@ -81,6 +81,8 @@ type ModelVersion struct {
 	Beside string `codec:"hint"`
 	// Origin is what it was trained with; nil for one that was imported, or from before it was kept.
 	Origin *ModelOrigin `codec:"hint"`
+	// Profile is how the features of the training rows are distributed (exec/profile); nil where that is not known.
+	Profile []byte `codec:"hint"`
 }
 
 // ModelOrigin is what a training took from around it, beside the rows.

@@ -41,6 +41,7 @@ var Sets = sync.OnceValue(func() map[string]function.SetMaker {
 	m := map[string]function.SetMaker{}
 	setfn.AddSeries(m)
 	setfn.AddSplits(m)
+	setfn.AddModels(m)
 	jsonfn.AddSets(m)
 	sysfn.AddObjects(m)
 	return m

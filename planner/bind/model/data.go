@@ -55,11 +55,11 @@ func ofData(sc *scope.Scope, name string, args []ast.Node, n *ast.RangeFunction)
 		}
 		return query.Over(sc, describeDataText(cols[0]), sels, name, n)
 	}
-	settings, err := driftSettings(sc, more)
+	values, err := driftSettings(sc, more, name, "two queries")
 	if err != nil {
 		return scope.FromItem{}, err
 	}
-	text, err := driftText(cols[0], cols[1], settings)
+	text, err := driftText(cols[0], cols[1], settingTexts(values))
 	if err != nil {
 		return scope.FromItem{}, pgerr.From(err).At(b.SpotFunc(name).At())
 	}
@@ -197,10 +197,13 @@ func driftText(base, study []plan.Column, settings []string) (string, error) {
 		"$edges", edges.String(), "$cats", cats.String())...).Replace(driftQuery), nil
 }
 
-// driftSettings is what stands in driftQuery for its settings.
-func driftSettings(sc *scope.Scope, args []ast.Node) (put []string, err error) {
+// driftMeasures are the measures that have a setting, above which a feature has drifted.
+var driftMeasures = []string{"psi", "jensen_shannon", "kolmogorov_smirnov"}
+
+// driftSettings reads the named arguments of fun, which takes what beside them.
+func driftSettings(sc *scope.Scope, args []ast.Node, fun, what string) (values map[string]float64, err error) {
 	b := sc.Binder
-	values := map[string]float64{"bins": 10, "psi": 0.2, "jensen_shannon": 0.1, "kolmogorov_smirnov": 0.1}
+	values = map[string]float64{"bins": 10, "psi": 0.2, "jensen_shannon": 0.1, "kolmogorov_smirnov": 0.1}
 	for _, a := range args {
 		na, ok := a.(*ast.NamedArgExpr)
 		name := ""
@@ -208,7 +211,7 @@ func driftSettings(sc *scope.Scope, args []ast.Node) (put []string, err error) {
 			name = strings.ToLower(na.Name)
 		}
 		if _, known := values[name]; !known {
-			return nil, pgerr.New(pgerr.UndefinedFunction, "ml.validate_data_drift takes two queries, and bins, psi, jensen_shannon and kolmogorov_smirnov by name").At(b.SpotFunc("validate_data_drift").At())
+			return nil, pgerr.New(pgerr.UndefinedFunction, "ml.%s takes %s, and bins, psi, jensen_shannon and kolmogorov_smirnov by name", fun, what).At(b.SpotFunc(fun).At())
 		}
 		e, err := sc.Expr(na.Arg, scope.InFromClause)
 		if err != nil {
@@ -217,7 +220,7 @@ func driftSettings(sc *scope.Scope, args []ast.Node) (put []string, err error) {
 		if e, err = b.Coerce(e, types.Float8, fn.AssignmentCast, b.SpotExpr(na.Arg)); err != nil {
 			return nil, err
 		}
-		d, _, err := query.ConstArg(b, e, "ml.validate_data_drift", na.Arg)
+		d, _, err := query.ConstArg(b, e, "ml."+fun, na.Arg)
 		if err != nil {
 			return nil, err
 		}
@@ -230,8 +233,13 @@ func driftSettings(sc *scope.Scope, args []ast.Node) (put []string, err error) {
 		}
 		values[name] = v
 	}
-	for _, name := range []string{"bins", "psi", "jensen_shannon", "kolmogorov_smirnov"} {
+	return values, nil
+}
+
+// settingTexts is what stands in driftQuery for its settings.
+func settingTexts(values map[string]float64) (put []string) {
+	for _, name := range append([]string{"bins"}, driftMeasures...) {
 		put = append(put, "$"+name, strconv.FormatFloat(values[name], 'g', -1, 64)+"::float8")
 	}
-	return put, nil
+	return put
 }

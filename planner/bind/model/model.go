@@ -54,6 +54,8 @@ func (m *model) classifiers() (out []*model) {
 func (m *model) prediction(mode expr.PredictMode) (t types.Type, parts []int) {
 	of := m.parts()
 	switch {
+	case mode == expr.PredictBins: // of the features
+		return predictType(m.v, mode, 0), nil
 	case m.part > 0:
 		return predictType(m.v, mode, 0), []int{m.part}
 	case mode == expr.PredictProba && of != nil:

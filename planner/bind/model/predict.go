@@ -257,10 +257,12 @@ func classifies(v *catalog.ModelVersion) bool { return v.Task == catalog.TaskCla
 
 func predictType(v *catalog.ModelVersion, mode expr.PredictMode, output int) types.Type {
 	switch mode {
-	case expr.PredictAttributions:
+	case expr.PredictAttributions, expr.PredictInteractions:
 		return types.JSONB
 	case expr.PredictBaseline, expr.PredictMargin:
 		return types.Float8
+	case expr.PredictBins:
+		return types.Bytea
 	case expr.PredictTimes, expr.PredictSurvival:
 		t, _ := types.ArrayOf(types.Float8)
 		return t
@@ -278,7 +280,8 @@ func predictType(v *catalog.ModelVersion, mode expr.PredictMode, output int) typ
 
 // Tables are the relations that are made of a query and a model, or of queries alone.
 var Tables = []string{"predict", "evaluate", "confusion_matrix", "roc_curve", "pr_curve", "threshold_metrics", "calibration_curve", "lift", "residuals",
-	"explain_predict", "global_explain", "partial_dependence", "permutation_importance", "compare", "survival", "recommend", "similar_items", "item_ranks", "neighbors", "describe_data", "validate_data_drift"}
+	"explain_predict", "explain_interactions", "global_explain", "partial_dependence", "permutation_importance", "compare", "survival",
+	"recommend", "similar_items", "item_ranks", "neighbors", "describe_data", "validate_data_drift", "validate_data_skew", "key_drivers"}
 
 // argumentsOf are the named arguments that a relation takes beside the model and the query.
 func argumentsOf(relation string) []string {
@@ -302,6 +305,14 @@ func Table(sc *scope.Scope, name string, n *ast.RangeFunction, fc *ast.FuncCall)
 	}
 	b := sc.Binder
 	args := typing.Items(fc.Args)
+	if name == "key_drivers" {
+		it, err := keyDrivers(sc, args, n)
+		return it, true, err
+	}
+	if name == "validate_data_skew" || name == "validate_data_drift" && comparesModel(args) {
+		it, err := dataSkew(sc, name, args, n)
+		return it, true, err
+	}
 	if name == "describe_data" || name == "validate_data_drift" {
 		it, err := ofData(sc, name, args, n)
 		return it, true, err
@@ -445,7 +456,8 @@ func Table(sc *scope.Scope, name string, n *ast.RangeFunction, fc *ast.FuncCall)
 	if len(m.v.Target) > 0 {
 		label = m.v.Target[0]
 	}
-	if name != "predict" && name != "explain_predict" && (label == "" || m.v.Task == catalog.TaskTimeToEvent) {
+	shown := name == "predict" || name == "explain_predict" || name == "explain_interactions"
+	if !shown && (label == "" || m.v.Task == catalog.TaskTimeToEvent) {
 		return scope.FromItem{}, true, pgerr.New(pgerr.WrongObjectType, "model \"%s\" has no target to compare its predictions with", m.name).
 			WithHint("Its task is %s; ml.evaluate('%s') gives what its training measured.", m.v.Task, m.name).At(pos.At())
 	}
@@ -483,9 +495,19 @@ func Table(sc *scope.Scope, name string, n *ast.RangeFunction, fc *ast.FuncCall)
 		}
 		scores = append(scores, explained...)
 	}
+	if name == "explain_interactions" {
+		if parts != nil {
+			return scope.FromItem{}, true, pgerr.Unsupported("interactions of several targets are not supported").At(pos.At())
+		}
+		e, err := applyModel(sc, m, expr.PredictInteractions, fields, false, pos)
+		if err != nil {
+			return scope.FromItem{}, true, err
+		}
+		scores = append(scores, scope.Column{Name: "feature_interactions", Expr: e})
+	}
 	node := r.Node
 	if m.v.Windows != nil {
-		if name == "explain_predict" {
+		if name != "predict" && shown {
 			return scope.FromItem{}, true, pgerr.Unsupported("predictions of windows cannot be explained").At(pos.At())
 		}
 		if node, err = overWindows(sc, m, node, fields, scores, pos); err != nil {
@@ -504,7 +526,7 @@ func Table(sc *scope.Scope, name string, n *ast.RangeFunction, fc *ast.FuncCall)
 	if proba != nil {
 		proba = scores[len(m.v.Outputs)].Expr
 	}
-	if name == "predict" || name == "explain_predict" {
+	if shown {
 		it, err := query.Finish(sc, pr.Node(), rl, n.Alias, "table")
 		return it, true, err
 	}

@@ -54,7 +54,12 @@ func evaluateUnlabelled(sc *scope.Scope, m *model, name ast.Node, query *ast.Sub
 		cols = []string{"sum(q.distance * q.distance) AS inertia", "avg(q.distance * q.distance) AS mean_squared_distance"}
 	case m.v.Task == catalog.TaskTimeToEvent:
 		if beside := m.beside("event"); beside != "" {
-			cols = []string{"concordance_index(" + column(m.v.Target[0]) + "::float8, " + column(beside) + "::int <> 0, " + column(m.v.Outputs[0].Name) + ") AS concordance"}
+			risk := column(m.v.Outputs[0].Name)
+			if m.v.Outputs[0].Name != "risk" { // a time: the later, the less at risk
+				risk = "-" + risk
+			}
+			args := column(m.v.Target[0]) + "::float8, " + column(beside) + "::int <> 0, " + risk + ")"
+			cols = []string{"concordance_index(" + args + " AS concordance", "concordance_index_ipcw(" + args + " AS concordance_ipcw"}
 		}
 	case m.v.Task == catalog.TaskRanking:
 		label, score := column(m.v.Target[0])+"::float8", column(m.v.Outputs[0].Name)

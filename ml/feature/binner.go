@@ -1,0 +1,174 @@
+package feature
+
+import (
+	"github.com/apache/arrow/go/v15/arrow"
+
+	"github.com/tributarydb/tributary/exec/profile"
+	"github.com/tributarydb/tributary/ml/block"
+)
+
+// Binner counts rows by the bins of a profile. It is for one goroutine.
+type Binner struct {
+	p       *profile.Profile
+	src     columns
+	numbers []binnedNumber
+	// rest are the encoders of all other features, whose blocks are looked at.
+	rest     *Fitted
+	restCols []int
+	places   []binnedPlace
+	block    *block.Block
+	counts   profile.Counts
+	buf      [chunkRows]float64
+}
+
+// binnedNumber is a feature that is one number.
+type binnedNumber struct {
+	c      *FitCol
+	col, k int // which feature and which column of the profile it is
+	narrow bool
+	center float64
+	table  binTable
+}
+
+// binnedPlace is a column of the profile that comes of a block.
+type binnedPlace struct {
+	profiled
+	c     *FitCol
+	input int // which feature it is of
+	k     int
+	table binTable
+	of    []byte // of categories: the bin of each slot
+}
+
+// NewBinner makes one; nil where the profile is of other features.
+func (f *Fitted) NewBinner(p *profile.Profile) *Binner {
+	all := f.profiled()
+	if len(all) != len(p.Columns) {
+		return nil
+	}
+	b := &Binner{p: p}
+	var rest []FitCol
+	var left []int // columns of the profile that the rest makes
+	for i := range f.Cols {
+		b.src.typ = append(b.src.typ, f.Cols[i].Type)
+	}
+	for k, at := range all {
+		c, col := &f.Cols[at.col], &p.Columns[k]
+		if (c.slots() == 0) != col.Numeric {
+			return nil
+		}
+		if col.Numeric && c.Dim == 0 {
+			b.numbers = append(b.numbers, binnedNumber{c, at.col, k, f.Narrow, col.Center, newBinTable(col.Edges)})
+			continue
+		}
+		if n := len(b.restCols); n == 0 || b.restCols[n-1] != at.col {
+			b.restCols, rest = append(b.restCols, at.col), append(rest, *c)
+		}
+		left = append(left, k)
+	}
+	if rest == nil {
+		return b
+	}
+	b.rest = NewFitted(rest, f.Label, nil, f.Narrow)
+	for i, at := range b.rest.profiled() {
+		k := left[i]
+		c, col := &b.rest.Cols[at.col], &p.Columns[k]
+		place := binnedPlace{profiled: at, c: c, input: b.restCols[at.col], k: k}
+		if col.Numeric {
+			place.table = newBinTable(col.Edges)
+		} else {
+			place.of = binsOfSlots(c, col)
+		}
+		b.places = append(b.places, place)
+	}
+	return b
+}
+
+// binsOfSlots returns the bin of each value of a column of categories, and after these that of NULL.
+func binsOfSlots(c *FitCol, col *profile.Column) []byte {
+	known := map[string]byte{}
+	for i, name := range col.Categories {
+		known[name] = byte(i)
+	}
+	of := make([]byte, c.slots()+1)
+	for s := range of {
+		of[s] = byte(len(col.Categories)) // all others
+		if s < c.named() {
+			if bin, ok := known[c.slotName(s)]; ok {
+				of[s] = bin
+			}
+		}
+	}
+	of[len(of)-1] = profile.Missing
+	return of
+}
+
+// Count returns how many of the rows 0 … n-1 of cols, the features, lie in each bin, as profile.Counts has it.
+func (b *Binner) Count(cols []arrow.Array, n int) ([]byte, error) {
+	b.counts.Reset(len(b.p.Columns))
+	b.counts.Rows = int64(n)
+	b.src.cols = cols
+	for i := range b.numbers {
+		b.number(&b.numbers[i], n)
+	}
+	if b.rest != nil {
+		some := make([]arrow.Array, len(b.restCols))
+		for i, at := range b.restCols {
+			some[i] = cols[at]
+		}
+		var err error
+		if b.block, err = b.rest.EncodeInto(b.block, some, n); err != nil {
+			return nil, err
+		}
+		for i := range b.places {
+			b.place(&b.places[i], cols)
+		}
+	}
+	return b.counts.Append(nil), nil
+}
+
+// number counts a feature's numbers as they stand in blocks (writer.column). What is imputed there is missing.
+func (b *Binner) number(x *binnedNumber, n int) {
+	center, inv := 0.0, 1.0
+	if len(x.c.Center) > 0 {
+		center, inv = x.c.Center[0], 1/x.c.Scale[0]
+	}
+	bins, t := b.counts.Column(x.k), &x.table
+	for from := 0; from < n; from += chunkRows {
+		vals := b.buf[:min(chunkRows, n-from)]
+		readNumbers(&b.src, x.c.Type, x.c.Encoder, x.col, from, vals)
+		for _, v := range vals {
+			if v-v != 0 {
+				bins[profile.Missing]++
+				continue
+			}
+			if v = float64((v - center) * inv); x.narrow {
+				v = float64(float32(v))
+			}
+			bins[t.of(float32(v-x.center))]++
+		}
+	}
+}
+
+// place counts a column of the profile in the block.
+func (b *Binner) place(x *binnedPlace, cols []arrow.Array) {
+	bins, col, nulls := b.counts.Column(x.k), &b.p.Columns[x.k], cols[x.input]
+	for i := range b.block.Rows {
+		if nulls.IsNull(i) {
+			bins[profile.Missing]++
+			continue
+		}
+		if col.Numeric {
+			bins[x.table.of(float32(b.block.Value(i, x.dense)-col.Center))]++
+			continue
+		}
+		switch s := x.slot(x.c, b.block, i); {
+		case s >= 0:
+			bins[x.of[s]]++
+		case x.c.Silent(), x.c.Encoder != OneHot && (x.c.Encoder != Ordinal || col.Counts[len(col.Categories)] > 0):
+			bins[len(col.Categories)]++
+		default:
+			b.counts.AddNew(x.k, keyText(x.c.Type, b.src.Bytes(x.input, i)))
+		}
+	}
+}

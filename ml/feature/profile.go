@@ -1,0 +1,365 @@
+package feature
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/tributarydb/tributary/exec/kernel/f64"
+	"github.com/tributarydb/tributary/exec/profile"
+	"github.com/tributarydb/tributary/ml/block"
+	"github.com/tributarydb/tributary/ml/canon"
+)
+
+// A profile's columns are the features as blocks have them, so that the rows of training and those that are compared
+// with them take the same way.
+
+// Limits of profiles, which are kept in the catalog.
+const (
+	mostProfiled  = 1024    // columns; there is no profile of more
+	profileBins   = 1 << 12 // of all numbers together
+	leastBins     = 16      // of a column
+	mostTopValues = 100     // categories of a column
+)
+
+// profiled is a column of a profile.
+type profiled struct {
+	col         int // among Fitted.Cols
+	name        string
+	dense, null int // which numbers of a block are the values, and say that there is none; -1 for none
+	code        int // which code it is; -1 for none
+	first       int32
+}
+
+// profiled lists the columns of a profile; nil where there are too many, or no values.
+func (f *Fitted) profiled() (out []profiled) {
+	var dense, code, oneHot int
+	for i := range f.Cols {
+		c := &f.Cols[i]
+		n, codes := c.shape()
+		p := profiled{col: i, name: c.Name, dense: -1, null: -1, code: -1}
+		values := n
+		if c.Indicator {
+			values, p.null = n-1, dense+n-1
+		}
+		for j := range values {
+			if p.dense = dense + j; c.Dim > 0 && n > 0 {
+				p.name = fmt.Sprintf("%s[%d]", c.Name, j+1)
+			}
+			out = append(out, p)
+		}
+		if n == 0 && len(codes) == 1 {
+			p.code, p.first = code, int32(oneHot)
+			out = append(out, p)
+		}
+		dense, code = dense+n, code+len(codes)
+		for _, k := range codes {
+			oneHot += k
+		}
+		if c.Encoder == Instant || len(out) > mostProfiled {
+			return nil
+		}
+	}
+	return out
+}
+
+// slots returns how many values a column of categories has, beside NULL; 0 for one of numbers.
+func (c *FitCol) slots() int {
+	switch c.Encoder {
+	case OneHot:
+		return len(c.Cats) + c.Dim
+	case Ordinal:
+		return len(c.Cats)
+	case Bucketize, QuantileBucketize:
+		return len(c.Bounds) + 1
+	}
+	return 0
+}
+
+// slot returns the number of the value in row i of a column of categories: slots for NULL, -1 for none.
+func (p *profiled) slot(c *FitCol, b *block.Block, i int) int {
+	if p.code >= 0 {
+		if k := b.CodeAt(i, p.code); k >= 0 {
+			return int(k - p.first)
+		}
+		return -1
+	}
+	k := int(b.Value(i, p.dense)) - 1 // Ordinal: 0 is none
+	if k < 0 && c.NullSlot {
+		k = len(c.Cats)
+	}
+	return k
+}
+
+// slotName is the name of a value of a column of categories.
+func (c *FitCol) slotName(k int) string {
+	if c.Encoder == Bucketize || c.Encoder == QuantileBucketize {
+		return bucketText(c.Bounds, k)
+	}
+	return KeyText(c.Type, c.Cats[k])
+}
+
+// named returns how many of the values have a name: those that share slots have none.
+func (c *FitCol) named() int {
+	if c.Encoder == OneHot {
+		return len(c.Cats)
+	}
+	return c.slots()
+}
+
+// Draft is what a profile is made of: of some rows, or merged.
+type Draft struct {
+	Rows int64
+	Cols []draftCol
+}
+
+type draftCol struct {
+	missing int64
+	numbers histogram
+	slots   []int64 // by value; the last is for those without one
+}
+
+// DraftBytes is about the most memory that a draft takes.
+func (f *Fitted) DraftBytes() int64 {
+	return int64(len(f.profiled()))*histogramSize*16*2 + scratchBytes
+}
+
+// Drafter counts the values of blocks. It is for one goroutine.
+type Drafter struct {
+	f       *Fitted
+	cols    []profiled
+	centers []float64
+	draft   Draft
+	scratch *keyCounts
+}
+
+// NewDrafter makes one for rows with these statistics; nil where their features have no profile.
+func (f *Fitted) NewDrafter(centers []float64) *Drafter {
+	d := &Drafter{f: f, cols: f.profiled(), centers: centers, scratch: &keyCounts{}}
+	if d.cols == nil || len(d.cols) != len(centers) {
+		return nil
+	}
+	d.draft.Cols = make([]draftCol, len(d.cols))
+	for k, p := range d.cols {
+		if n := f.Cols[p.col].slots(); n > 0 {
+			d.draft.Cols[k].slots = make([]int64, n+2)
+		}
+	}
+	return d
+}
+
+// Centers returns, for each column of a profile, about what number of a block is in the middle: numbers are told
+// apart the better the nearer they are to it. st are the statistics of the rows by the columns of s.
+func (f *Fitted) Centers(s *Spec, st *Stats) (out []float64) {
+	for _, p := range f.profiled() {
+		c, mid := &f.Cols[p.col], 0.0
+		at := slices.IndexFunc(s.Cols, func(x Col) bool { return x.Role == Feature && x.Name == c.Name })
+		if at >= 0 && c.slots() == 0 && c.Dim == 0 {
+			if n := st.Cols[at].Number; n != nil {
+				mid = n.Mean
+			}
+			if len(c.Center) > 0 {
+				mid = (mid - c.Center[0]) / c.Scale[0]
+			}
+		}
+		if mid-mid != 0 {
+			mid = 0
+		}
+		out = append(out, mid)
+	}
+	return out
+}
+
+// Draft returns what was counted.
+func (d *Drafter) Draft() *Draft { return &d.draft }
+
+// Add counts the rows of a block that have a weight.
+func (d *Drafter) Add(b *block.Block) {
+	var weights []float64
+	if !b.Unit() {
+		weights = b.W[:b.Rows]
+	}
+	for i := range b.Rows {
+		if weights == nil || weights[i] > 0 {
+			d.draft.Rows++
+		}
+	}
+	for k := range d.cols {
+		p, to := &d.cols[k], &d.draft.Cols[k]
+		c := &d.f.Cols[p.col]
+		if to.slots == nil {
+			if b.X32 != nil {
+				to.missing += addNumbers(d.scratch, b.X32, b.Rows, b.Dense, p, d.centers[k], weights)
+			} else {
+				to.missing += addNumbers(d.scratch, b.X64, b.Rows, b.Dense, p, d.centers[k], weights)
+			}
+			to.numbers = to.numbers.merge(d.scratch.take())
+			continue
+		}
+		for i := range b.Rows {
+			if weights != nil && !(weights[i] > 0) {
+				continue
+			}
+			s := p.slot(c, b, i)
+			if s < 0 {
+				s = len(to.slots) - 1
+			}
+			to.slots[s]++
+		}
+	}
+}
+
+// addNumbers counts the keys of a column's numbers, and returns how many are missing.
+func addNumbers[T float32 | float64](to *keyCounts, x []T, rows, width int, p *profiled, center float64, weights []float64) (missing int64) {
+	for from := 0; from < rows; from += f64.Lanes {
+		vals := x[from*width+p.dense*f64.Lanes:][:f64.Lanes]
+		n := min(f64.Lanes, rows-from)
+		if p.null < 0 && weights == nil {
+			for _, v := range vals[:n] {
+				if v != v {
+					missing++
+					continue
+				}
+				to.add(keyOf(float32(float64(v) - center)))
+			}
+			continue
+		}
+		for i, v := range vals[:n] {
+			switch {
+			case weights != nil && !(weights[from+i] > 0):
+			case v != v || p.null >= 0 && x[from*width+p.null*f64.Lanes+i] != 0:
+				missing++
+			default:
+				to.add(keyOf(float32(float64(v) - center)))
+			}
+		}
+	}
+	return missing
+}
+
+// MergeDrafts adds the second to the first, which are of the same features.
+func MergeDrafts(a, b *Draft) {
+	a.Rows += b.Rows
+	for k := range min(len(a.Cols), len(b.Cols)) {
+		x, y := &a.Cols[k], &b.Cols[k]
+		x.missing += y.missing
+		x.numbers = x.numbers.merge(y.numbers)
+		for i := range min(len(x.slots), len(y.slots)) {
+			x.slots[i] += y.slots[i]
+		}
+	}
+}
+
+// Encode implements family.Message.
+func (d *Draft) Encode(e *canon.E) {
+	e.I64(d.Rows)
+	e.U32(uint32(len(d.Cols)))
+	for i := range d.Cols {
+		c := &d.Cols[i]
+		e.I64(c.missing)
+		e.I64s(c.slots)
+		e.U8(c.numbers.low)
+		e.U32(uint32(len(c.numbers.items)))
+		for _, it := range c.numbers.items {
+			e.U32(it.key)
+			e.I64(it.n)
+		}
+	}
+}
+
+// DecodeDraft reads what Encode wrote.
+func DecodeDraft(d *canon.D) *Draft {
+	out := &Draft{Rows: d.I64()}
+	for range d.Count(17) {
+		c := draftCol{missing: d.I64(), slots: d.I64s(), numbers: histogram{low: d.U8()}}
+		for range d.Count(12) {
+			c.numbers.items = append(c.numbers.items, keyCount{d.U32(), d.I64()})
+		}
+		if len(c.numbers.items) > histogramSize || c.numbers.low > keyBits {
+			d.Fail()
+		}
+		out.Cols = append(out.Cols, c)
+	}
+	return out
+}
+
+// Profile makes the profile of rows.
+func (f *Fitted) Profile(d *Draft, centers []float64, s *Spec, st *Stats) *profile.Profile {
+	cols := f.profiled()
+	if cols == nil || len(d.Cols) != len(cols) {
+		return nil
+	}
+	out := &profile.Profile{Rows: d.Rows}
+	budget := min(max(profileBins/len(cols), leastBins), profile.MostBins-1)
+	for k, p := range cols {
+		c, from := &f.Cols[p.col], &d.Cols[k]
+		if n := c.slots(); n == 0 != (from.slots == nil) || n > 0 && len(from.slots) != n+2 {
+			return nil
+		}
+		col := profile.Column{Name: p.name, Missing: from.missing}
+		if from.slots == nil {
+			col.Numeric, col.Center = true, centers[k]
+			col.Edges, col.Counts = from.numbers.bins(budget)
+			at := slices.IndexFunc(s.Cols, func(x Col) bool { return x.Role == Feature && x.Name == c.Name })
+			if at >= 0 && !c.Indicator && c.Dim == 0 && col.Missing == 0 { // what was imputed is among the values
+				col.Missing = st.Cols[at].Nulls
+				col.Counts = without(col.Counts, col.Edges, imputed(c)-col.Center, col.Missing)
+			}
+		} else {
+			f.categories(&col, c, from.slots)
+		}
+		out.Columns = append(out.Columns, col)
+	}
+	return out
+}
+
+// imputed is what stands in a block for NULL.
+func imputed(c *FitCol) float64 {
+	v := c.Fill
+	if len(c.Center) > 0 {
+		v = (v - c.Center[0]) * (1 / c.Scale[0])
+	}
+	return v
+}
+
+// without takes so many rows of a number out of the bins.
+func without(counts []int64, edges []float64, v float64, rows int64) []int64 {
+	if rows > 0 {
+		at := binOf(edges, float64(float32(v)))
+		counts[at] = max(counts[at]-rows, 0)
+	}
+	return counts
+}
+
+// categories gives the most frequent categories a bin each. Ties are by their order.
+func (f *Fitted) categories(col *profile.Column, c *FitCol, slots []int64) {
+	n := len(slots) - 2
+	col.Missing = slots[n]
+	order := make([]int, c.named())
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(slots[b], slots[a]) })
+	order = order[:min(len(order), mostTopValues)]
+	var rest int64
+	for i, rows := range slots {
+		if i != n {
+			rest += rows
+		}
+	}
+	for _, k := range order {
+		col.Categories = append(col.Categories, c.slotName(k))
+		col.Counts = append(col.Counts, slots[k])
+		rest -= slots[k]
+	}
+	col.Counts = append(col.Counts, rest)
+}
+
+// binOf returns how many edges are not above v.
+func binOf(edges []float64, v float64) int {
+	at, found := slices.BinarySearch(edges, v)
+	if found {
+		at++
+	}
+	return at
+}
