@@ -69,7 +69,6 @@ var knotted = map[string]exception{
 	"exec/build":           {7, "an operator's builder builds its inputs: recursion"},
 	"exec/copyfmt":         {6, "formats and the reader that chooses them"},
 	"exec/deparse":         {6, "expressions contain subqueries: recursion"},
-	"exec/eval":            {13, "an expression's evaluator builds those of its arguments: recursion"},
 	"exec/function/textfn": {4, "format and concat print any value"},
 	"exec/mem":             {5, "budget, queue and what gives way share one lock"},
 	"exec/op/aggregate":    {22, "the phases of aggThread are methods of one type"},
