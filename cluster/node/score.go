@@ -28,13 +28,18 @@ type scorer struct {
 }
 
 // Score implements function.Scorer.
-func (s *scorer) Score(_ context.Context, asked []*expr.Predict, cols []arrow.Array, n int, scratch bool) ([]arrow.Array, error) {
+func (s *scorer) Score(ctx context.Context, asked []*expr.Predict, cols []arrow.Array, n int, scratch bool) ([]arrow.Array, error) {
 	size := s.s.Scratch(n)
 	var lent *vector.Arena
 	if scratch {
 		s.memory.Reset()
 		lent = &s.memory
 		size += 16 * int64(n) * int64(len(asked))
+	}
+	for _, p := range asked {
+		if p.Mode == expr.PredictSeries {
+			size += model.SeriesBytes(cols)
+		}
 	}
 	if s.acct != nil {
 		if err := s.acct.Resize(max(s.acct.Used(), size)); err != nil {
@@ -60,6 +65,8 @@ func (s *scorer) Score(_ context.Context, asked []*expr.Predict, cols []arrow.Ar
 			} else {
 				out[i] = left
 			}
+		case expr.PredictSeries:
+			out[i], err = of.Series(ctx, cols, n)
 		default:
 			r := scores[of]
 			if r == nil {

@@ -101,6 +101,7 @@ var proofs = []proof{
 	{"nearest_neighbors", "a b k", "c4", 4000, false, []any{"n_neighbors", 3, "eval_fraction", 0.02}},
 	{"nearest_neighbors", "a b w", "y", 4000, false, []any{"weights", "distance", "metric", "manhattan", "weight", "w"}},
 	{"exponential_smoothing", "t", "pos", some, false, []any{"order_by", "t", "model", "ZZN"}},
+	{"arima", "t w k", "y", some, false, []any{"order_by", "t", "non_seasonal_order", "(1,0,0)"}},
 	{"seasonal_naive", "t", "y", some, false, []any{"order_by", "t", "seasonal_periods", 7}},
 }
 

@@ -165,8 +165,10 @@ type Plan struct {
 	// an indicator of NULLs, which become the mean.
 	Plain []string
 	// Time names the column of the times of a series. It is the only number of a block, unscaled, NaN for NULL: a date's
-	// days, a timestamp's microseconds, or an integer. Other columns than it and the target are an error. "" for none.
-	Time string
+	// days, a timestamp's microseconds, or an integer. Other columns than it and the target are an error, but for
+	// Regressors. "" for none.
+	Time       string
+	Regressors bool // columns beside the time are features as in other families
 	// Given is a relation whose rows the driver starts from; nil for none.
 	Given *Given
 	// MaxIterations is the maximum number of iterations, for progress; 0 where it is

@@ -193,6 +193,7 @@ const (
 	PredictMargin                          // their sum
 	PredictTimes                           // the times of the survival function: an array
 	PredictSurvival                        // the share surviving at those times: an array
+	PredictSeries                          // what a forecasting model says of a series, whose rows Args have as arrays: an array
 )
 
 // ModelRef finds a model's bytes on any node.
