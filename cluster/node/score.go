@@ -35,13 +35,18 @@ type scorer struct {
 }
 
 // Score implements function.Scorer.
-func (s *scorer) Score(_ context.Context, asked []*expr.Predict, cols []arrow.Array, n int, scratch bool) ([]arrow.Array, error) {
+func (s *scorer) Score(ctx context.Context, asked []*expr.Predict, cols []arrow.Array, n int, scratch bool) ([]arrow.Array, error) {
 	size := s.s.Scratch(n)
 	var lent *vector.Arena
 	if scratch {
 		s.memory.Reset()
 		lent = &s.memory
 		size += 16 * int64(n) * int64(len(asked))
+	}
+	for _, p := range asked {
+		if p.Mode == expr.PredictSeries {
+			size += model.SeriesBytes(cols)
+		}
 	}
 	if s.acct != nil {
 		if err := s.acct.Resize(max(s.acct.Used(), size)); err != nil {
@@ -87,6 +92,8 @@ func (s *scorer) Score(_ context.Context, asked []*expr.Predict, cols []arrow.Ar
 			out[i], err = interactions(of, cols, n)
 		case expr.PredictBins:
 			out[i], err = s.binned(p, cols, n)
+		case expr.PredictSeries:
+			out[i], err = of.Series(ctx, cols, n)
 		default:
 			r := scores[of]
 			if r == nil {

@@ -44,8 +44,11 @@ func (s *shape) keyed(st *catalog.State, args []types.Datum) *shape {
 		return s
 	}
 	_, x, err := (&view{st: st, args: args}).version()
-	timed := s.name == "forecast" && err == nil && len(x.Features) == 1
-	if err != nil || x.Groups == nil && !timed || s.name == "trials" && x.Search != nil { // the trials are of all groups
+	var time *catalog.ModelFeature
+	if s.name == "forecast" && err == nil {
+		time = x.Time()
+	}
+	if err != nil || x.Groups == nil && time == nil || s.name == "trials" && x.Search != nil { // the trials are of all groups
 		return s
 	}
 	out := *s
@@ -55,8 +58,8 @@ func (s *shape) keyed(st *catalog.State, args []types.Datum) *shape {
 			out.cols = append(out.cols, plan.Column{Name: k.Name, Type: k.Shown()})
 		}
 	}
-	if timed {
-		out.cols = append(out.cols, plan.Column{Name: x.Features[0].Name, Type: x.Features[0].Type})
+	if time != nil {
+		out.cols = append(out.cols, plan.Column{Name: time.Name, Type: time.Type})
 	}
 	out.cols = append(out.cols, s.cols...)
 	return &out

@@ -92,6 +92,7 @@ func TestDriversChargeTheirMemory(t *testing.T) {
 		{"lstm", wide(300, 2), []any{"units", 100, "window", 10, "order_by", "o", "epochs", 2}},
 		{"lstm_autoencoder", none(wide(300, 2)), []any{"units", 100, "window", 10, "order_by", "o", "epochs", 2}},
 		{"exponential_smoothing", long(100000), []any{"order_by", "x0", "model", "AAN"}},
+		{"arima", long(100000), []any{"order_by", "x0", "non_seasonal_order", "(1,0,1)"}},
 		{"seasonal_naive", long(100000), []any{"order_by", "x0", "seasonal_periods", 7}},
 		{"time_to_event", wide(3, 30000), []any{"max_iterations", 12}},
 		{"time_to_event", wide(3, 30000), []any{"method", "hazard", "hidden_units", 3, "max_iterations", 12}},

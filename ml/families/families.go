@@ -50,7 +50,7 @@ func Decoder(name string) (family.Family, error) {
 }
 
 // planned lists algorithm names of other systems that are not supported.
-var planned = []string{"arima_plus", "arima_plus_xreg", "automl_classifier", "automl_regressor", "dnn_linear_combined_classifier", "dnn_linear_combined_regressor",
+var planned = []string{"automl_classifier", "automl_regressor", "dnn_linear_combined_classifier", "dnn_linear_combined_regressor",
 	"onnx", "tensorflow", "tensorflow_lite", "transform_only",
 	"decision_tree_classifier", "decision_tree_regressor", "extra_trees_classifier", "extra_trees_regressor", "multinomial_nb", "bernoulli_nb", "complement_nb",
 	"dbscan", "mini_batch_kmeans", "nmf", "sgd_classifier", "sgd_regressor", "svc", "svr"}

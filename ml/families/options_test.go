@@ -21,7 +21,7 @@ import (
 var elsewhere = []string{"warm_start", "event", "order_by", "partition_by", "query_id", "lambdarank_truncation_level", "lambdarank_norm", "eval_at", "time_series_id_col", "user_col", "item_col"}
 
 // special are values of options that take none of tries.
-var special = map[string]any{"model": "MAN", "interaction_constraints": `[["x0"], ["x1"]]`}
+var special = map[string]any{"model": "MAN", "non_seasonal_order": "(1,0,0)", "seasonal_order": "(0,1,1)", "interaction_constraints": `[["x0"], ["x1"]]`}
 
 // bounds are options that end a training sooner, or not where it takes few steps anyway.
 var bounds = []string{"max_iterations", "tolerance", "min_rel_progress"}

@@ -169,8 +169,10 @@ type Plan struct {
 	// an indicator of NULLs, which become the mean.
 	Plain []string
 	// Time names the column of the times of a series. It is the only number of a block, unscaled, NaN for NULL: a date's
-	// days, a timestamp's microseconds, or an integer. Other columns than it and the target are an error. "" for none.
-	Time string
+	// days, a timestamp's microseconds, or an integer. Other columns than it and the target are an error, but for
+	// Regressors. "" for none.
+	Time       string
+	Regressors bool // columns beside the time are features as in other families
 	// Pair names the columns of users and of items, the only features: all of their values are told apart, and NULL is
 	// one of them. nil for none.
 	Pair []string

@@ -2,6 +2,7 @@ package family
 
 import (
 	"cmp"
+	"context"
 	"math"
 	"slices"
 
@@ -196,6 +197,30 @@ type Forecaster interface {
 	// Forecast calls put with the time, the mean, its standard error, the confidence and the bounds of the interval of each of
 	// the next values. A horizon of 0 is the model's own. An error may be put's.
 	Forecast(horizon int, confidence float64, put func(row []types.Datum) error) error
+}
+
+// SeriesRows are rows of a series, by time. Effects are what regressors add to the values, nil for nothing.
+type SeriesRows struct {
+	Times           []int64
+	Values, Effects []float64
+	Options         []Arg // of the training
+}
+
+// SeriesReader is a Forecaster that can be asked about rows of a series.
+type SeriesReader interface {
+	// Expect returns the mean and the standard deviation of the value at each time, by what came before it: up to the end of
+	// the series that was trained on by the rows, if they have values, and behind it by the model. Both are NaN where nothing
+	// is expected, and more than horizon steps behind the end where that is not 0.
+	Expect(r *SeriesRows, horizon int) (mean, deviation []float64, err error)
+	// Backtest fits the series again as it was at earlier times, and measures the forecasts from there.
+	Backtest(ctx context.Context, r *SeriesRows, f Folds) ([]float64, error)
+}
+
+// Folds says from which times forecasts are measured: from so many, each a number of steps after the other, the last one so
+// that the horizon ends with the series.
+type Folds struct {
+	Horizon, Folds, Step int
+	Confidence           float64 // of the interval
 }
 
 // Described is a Predictor that formats of other systems can take. Its error is 0A000, of a model

@@ -2,6 +2,7 @@ package forecast
 
 import (
 	"math"
+	"strings"
 
 	"github.com/tributarydb/tributary/ml/canon"
 	"github.com/tributarydb/tributary/ml/family"
@@ -21,7 +22,7 @@ type fit interface {
 
 // driver implements family.Driver.
 type driver struct {
-	begins func(s *series, period int, o *family.Values) (fit, error)
+	method *method
 	set    *family.Setup
 	charge family.Charge
 	state  family.State
@@ -52,7 +53,8 @@ func (d *driver) Tell(m family.Message) error {
 		if !ok {
 			return pgerr.Internal("a partial of a series is %T", m)
 		}
-		s, err := d.clock().seriesOf(p, d.gaps(), func(steps int64) error { return d.charge.Set(pairBytes*int64(len(p.Times)) + 8*steps) })
+		row := int64(width(d.set.Fitted)) * regressorBytes
+		s, err := d.clock().seriesOf(p, gapsOf(d.set.Options), func(steps int64) error { return d.charge.Set((pairBytes+row)*int64(len(p.Times)) + (8+row)*steps) })
 		if err != nil {
 			return err
 		}
@@ -70,11 +72,18 @@ func (d *driver) Tell(m family.Message) error {
 	return nil
 }
 
-func (d *driver) clock() clock { return clock{d.set.Fitted.Cols[0].Column} }
+func (d *driver) clock() clock {
+	for _, c := range d.set.Fitted.Cols {
+		if strings.EqualFold(c.Name, d.set.Plan.Time) {
+			return clock{c.Column}
+		}
+	}
+	return clock{d.set.Fitted.Cols[0].Column}
+}
 
-// gaps is what stands in gaps, "" where they are an error.
-func (d *driver) gaps() string {
-	if g := d.set.Options.Text(gapsOption, "none"); g != "none" {
+// gapsOf is what stands in gaps, "" where they are an error.
+func gapsOf(o *family.Values) string {
+	if g := o.Text(gapsOption, "none"); g != "none" {
 		return g
 	}
 	return ""
@@ -85,10 +94,11 @@ func (d *driver) begin() (err error) {
 	if m == 0 {
 		m = d.clock().period(d.series)
 	}
-	if err := d.charge.Set(workBytes*int64(len(d.series.Y)) + periodBytes*int64(m)); err != nil {
+	n, row := int64(len(d.series.Y)), int64(width(d.set.Fitted))*regressorBytes
+	if err := d.charge.Set((max(d.method.workBytes, workBytes)+8*row)*n + periodBytes*int64(m)); err != nil {
 		return err
 	}
-	d.fit, err = d.begins(d.series, m, d.set.Options)
+	d.fit, err = d.method.begin(d.series, m, d.set.Options)
 	return err
 }
 
@@ -104,7 +114,8 @@ func (d *driver) State() family.State {
 // Predictor implements family.Driver.
 func (d *driver) Predictor() (family.Predictor, error) {
 	f := d.fit.result()
-	f.time, f.Last, f.Every, f.N = d.clock().Column, d.series.Last, d.series.Every, int64(len(d.series.Y))
+	f.of(d.set.Fitted, d.clock().Name)
+	f.Last, f.Every, f.N = d.series.Last, d.series.Every, int64(len(d.series.Y))
 	f.Horizon = int64(d.set.Options.Int(horizonOption, 0))
 	return f, nil
 }
@@ -115,6 +126,9 @@ func (d *driver) Encode(e *canon.E) error {
 	e.Bool(d.series != nil)
 	if d.series != nil {
 		canon.Put(e, d.series)
+		for _, x := range d.series.x {
+			e.F64s(x)
+		}
 		d.fit.encode(e)
 	}
 	return nil
@@ -130,6 +144,14 @@ func (d *driver) UnmarshalBinary(b []byte) error {
 		if len(s.Y) < 2 || len(s.Y) > mostSteps || s.Every.N < 1 || !finite(s.Y) || state.Done {
 			r.Fail()
 			return r.Done("a training checkpoint")
+		}
+		for range width(d.set.Fitted) {
+			x := r.F64s()
+			if len(x) != len(s.Y) || !finite(x) {
+				r.Fail()
+				return r.Done("a training checkpoint")
+			}
+			s.x = append(s.x, x)
 		}
 		d.series = s
 		if err := d.begin(); err != nil {

@@ -1,6 +1,7 @@
 package forecast
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/tributarydb/tributary/ml/canon"
@@ -15,6 +16,10 @@ type method struct {
 	options []*family.Option
 	// begin starts to fit a series with seasons of so many steps.
 	begin func(s *series, period int, o *family.Values) (fit, error)
+	// check checks the family's own options against each other; nil for none.
+	check      func(o *family.Values) error
+	regressors bool  // other columns than the time add to the value
+	workBytes  int64 // that fitting needs a step
 }
 
 // Info implements family.Family.
@@ -58,7 +63,12 @@ func (m *method) Plan(r *family.Request) (*family.Plan, error) {
 	if err := o.Fit(unfit...); err != nil {
 		return nil, err
 	}
-	p, err := family.Regress(r, family.Plan{Scope: family.ByNode, KeepMissing: true, Time: names[0]})
+	if m.check != nil {
+		if err := m.check(o); err != nil {
+			return nil, err
+		}
+	}
+	p, err := family.Regress(r, family.Plan{Scope: family.ByNode, KeepMissing: true, Time: names[0], Regressors: m.regressors})
 	if err != nil {
 		return nil, err
 	}
@@ -71,12 +81,16 @@ func (m *method) Plan(r *family.Request) (*family.Plan, error) {
 
 // NewDriver implements family.Family.
 func (m *method) NewDriver(s *family.Setup, n *family.Node) (family.Driver, error) {
-	return &driver{begins: m.begin, set: s, charge: n.Charge(), state: family.State{TrainLoss: family.NoLoss(), ValidationLoss: family.NoLoss()}}, nil
+	if n := width(s.Fitted); n > mostRegressors {
+		return nil, pgerr.New(pgerr.ProgramLimitExceeded, "a series has %d regressors, and at most %d are possible", n, mostRegressors).
+			WithHint("A category of a text is one of them.")
+	}
+	return &driver{method: m, set: s, charge: n.Charge(), state: family.State{TrainLoss: family.NoLoss(), ValidationLoss: family.NoLoss()}}, nil
 }
 
 // NewWorker implements family.Family.
 func (m *method) NewWorker(s *family.Setup, _ *family.Node) (family.Worker, error) {
-	return &worker{rows: s.Rows}, nil
+	return &worker{rows: s.Rows, time: timePlace(s), width: width(s.Fitted)}, nil
 }
 
 // DecodeStep implements family.Family.
@@ -88,7 +102,10 @@ func (m *method) DecodeStep(_ uint8, d *canon.D) family.Message {
 // DecodePartial implements family.Family.
 func (m *method) DecodePartial(_ uint8, d *canon.D) family.Message {
 	p := canon.Get[pairs](d)
-	if len(p.Times) != len(p.Values) {
+	if d.Left() > 0 {
+		p.x = d.F64s()
+	}
+	if n := len(p.Times); n != len(p.Values) || n == 0 && len(p.x) > 0 || n > 0 && len(p.x)%n != 0 {
 		d.Fail()
 	}
 	return p
@@ -113,6 +130,26 @@ func (m *method) Decode(f *feature.Fitted, d *canon.D) (family.Predictor, error)
 	if !d.OK() {
 		return nil, d.Done("a forecasting model")
 	}
-	p.time = f.Cols[0].Column
+	time := f.Cols[0].Name
+	for _, c := range f.Cols {
+		if c.Encoder == feature.Instant {
+			time = c.Name
+		}
+	}
+	if p.of(f, time); p.regressors() && len(p.arima.Weights) != width(f) {
+		d.Fail()
+		return nil, d.Done("a forecasting model")
+	}
 	return p, nil
+}
+
+// mostRegressors is how many parameters of regressors a series may have.
+const mostRegressors = 500
+
+// width is how many parameters of regressors there are: all but that of the time.
+func width(f *feature.Fitted) int { return f.Params() - 1 }
+
+// timePlace is the parameter that is the time.
+func timePlace(s *family.Setup) int {
+	return slices.IndexFunc(s.Fitted.Slots(), func(x feature.Slot) bool { return strings.EqualFold(x.Column, s.Plan.Time) })
 }

@@ -2,11 +2,14 @@ package forecast
 
 import (
 	"math"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/tributarydb/tributary/ml/block"
 	"github.com/tributarydb/tributary/ml/canon"
 	"github.com/tributarydb/tributary/ml/family"
+	"github.com/tributarydb/tributary/ml/feature"
 	"github.com/tributarydb/tributary/ml/record"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -36,17 +39,46 @@ type forecaster struct {
 	// Of exponential smoothing: the parameters, and the last states.
 	Alpha, Beta, Gamma, Phi, Level, Trend float64
 
-	time record.Column
+	arima *arimaPart // nil for other forms
+	time  record.Column
+	place int      // of the time among the parameters of the encoders
+	names []string // of the other parameters
 }
 
 // Encode implements family.Predictor.
-func (p *forecaster) Encode(e *canon.E) { canon.Put(e, p) }
+func (p *forecaster) Encode(e *canon.E) {
+	if canon.Put(e, p); p.arima != nil {
+		canon.Put(e, p.arima)
+	}
+}
+
+// of says how the encoders' columns are used, of which this is the time.
+func (p *forecaster) of(f *feature.Fitted, time string) {
+	p.names = nil
+	for i, s := range f.Slots() {
+		if s.Column == time {
+			p.place = i
+		} else {
+			p.names = append(p.names, s.Name)
+		}
+	}
+	for _, c := range f.Cols {
+		if c.Name == time {
+			p.time = c.Column
+		}
+	}
+}
+
+// regressors reports whether there are any.
+func (p *forecaster) regressors() bool { return p.arima != nil && len(p.arima.Weights) > 0 }
 
 // decodeForecaster reads what Encode wrote.
 func decodeForecaster(d *canon.D) *forecaster {
 	p := canon.Get[forecaster](d)
 	f, ok := formOf(p.Form)
 	switch {
+	case strings.HasPrefix(p.Form, arimaForm):
+		p.arima, ok = decodeArima(d, p.Form, p.Period), len(p.Season) == 0
 	case p.Form == naiveForm:
 		ok = len(p.Season) == int(p.Period)
 	case f.season == 'N':
@@ -61,15 +93,27 @@ func decodeForecaster(d *canon.D) *forecaster {
 }
 
 // Bytes implements family.Predictor.
-func (p *forecaster) Bytes() int64 { return 8*int64(len(p.Season)) + 512 }
-
-// Score implements family.Predictor. A row has no prediction: what is known is the series as a whole.
-func (p *forecaster) Score(b *block.Block) *family.Scores {
-	s := &family.Scores{Rows: b.Rows, Value: make([]float64, b.Rows)}
-	for i := range s.Value {
-		s.Value[i] = math.NaN()
+func (p *forecaster) Bytes() int64 {
+	n := len(p.Season)
+	if a := p.arima; a != nil {
+		n += len(a.State) + len(a.Tail) + 8*len(a.Weights)
 	}
-	return s
+	return 8*int64(n) + 512
+}
+
+// Score implements family.Predictor. A row has no prediction: what is known is the series as a whole. It has what the regressors
+// add to the value.
+func (p *forecaster) Score(b *block.Block) *family.Scores {
+	z := make([]float64, b.Padded())
+	if p.regressors() {
+		w := p.arima.Weights
+		b.Margins(z, 0, slices.Concat(w[:p.place], []float64{0}, w[p.place:]), 0)
+	} else {
+		for i := range z {
+			z[i] = math.NaN()
+		}
+	}
+	return &family.Scores{Rows: b.Rows, Value: z[:b.Rows]}
 }
 
 // metrics are those of the errors one step ahead.
@@ -83,6 +127,9 @@ func (p *forecaster) metrics() []family.Metric {
 
 // ahead calls put with the mean and the variance of each of the next values.
 func (p *forecaster) ahead(horizon int, put func(mean, variance float64) error) error {
+	if p.arima != nil {
+		return p.arimaAhead(horizon, put)
+	}
 	if f, ok := formOf(p.Form); ok {
 		return p.smoothedAhead(f, horizon, put)
 	}
@@ -150,14 +197,21 @@ func (p *forecaster) smoothedAhead(f form, horizon int, put func(mean, variance 
 	return nil
 }
 
+// horizon is that of a forecast that is not told one.
+func (p *forecaster) horizon() int {
+	switch {
+	case p.Horizon > 0:
+		return int(p.Horizon)
+	case p.Period > 1:
+		return int(p.Period)
+	}
+	return 10
+}
+
 // Forecast implements family.Forecaster.
 func (p *forecaster) Forecast(horizon int, confidence float64, put func(row []types.Datum) error) error {
 	if horizon == 0 {
-		if horizon = int(p.Horizon); horizon == 0 {
-			if horizon = int(p.Period); horizon == 1 {
-				horizon = 10
-			}
-		}
+		horizon = p.horizon()
 	}
 	c, z, h := clock{p.time}, float64(math.Sqrt2*math.Erfinv(confidence)), int64(0)
 	return p.ahead(horizon, func(mean, variance float64) error {
@@ -179,6 +233,10 @@ func (p *forecaster) Describe(relation string) (rows [][]types.Datum, ok bool) {
 	}
 	add := func(name string, v float64) {
 		rows = append(rows, append([]types.Datum{p.Form, name, v}, make([]types.Datum, 5)...))
+	}
+	if p.arima != nil {
+		p.arima.describe(p.Period, p.names, add)
+		return rows, true
 	}
 	f, smoothed := formOf(p.Form)
 	if smoothed {
@@ -207,7 +265,8 @@ func (p *forecaster) Describe(relation string) (rows [][]types.Datum, ok bool) {
 
 // Interfaces.
 var (
-	_ family.Predictor  = (*forecaster)(nil)
-	_ family.Forecaster = (*forecaster)(nil)
-	_ family.Describer  = (*forecaster)(nil)
+	_ family.Predictor    = (*forecaster)(nil)
+	_ family.Forecaster   = (*forecaster)(nil)
+	_ family.SeriesReader = (*forecaster)(nil)
+	_ family.Describer    = (*forecaster)(nil)
 )

@@ -26,6 +26,7 @@ type series struct {
 	Y     []float64
 	Last  int64 // the time of the last value
 	Every step
+	x     [][]float64 // by regressor, as long as Y
 }
 
 // step is the distance of two times that follow each other.
@@ -102,6 +103,19 @@ func (c clock) after(t int64, e step, k int64) (int64, error) {
 	return n, nil
 }
 
+// steps counts the steps from one time to another; ok is false where they are not whole.
+func (c clock) steps(from, to int64, e step) (k int64, ok bool) {
+	d := to - from
+	if e.Months {
+		a, _ := c.month(from, e.Ends)
+		b, first := c.month(to, e.Ends)
+		if d = b - a; !first {
+			return 0, false
+		}
+	}
+	return d / e.N, d%e.N == 0
+}
+
 // maxYear is the last year of timestamps.
 const maxYear = 294276
 
@@ -154,23 +168,33 @@ func (c clock) seriesOf(p *pairs, gaps string, charge func(steps int64) error) (
 	if err := charge(total); err != nil {
 		return nil, err
 	}
-	s := &series{Y: make([]float64, 0, total), Last: p.Times[n-1], Every: every}
-	for i, y := range p.Values {
-		if i > 0 {
-			k, _ := steps(i - 1)
-			before := p.Values[i-1]
-			for j := int64(1); j < k; j++ {
-				v := 0.0
-				switch gaps {
-				case gapsLinear:
-					v = before + float64((y-before)*(float64(j)/float64(k)))
-				case gapsPrevious:
-					v = before
+	s := &series{Last: p.Times[n-1], Every: every}
+	filled := func(at func(row int) float64) []float64 {
+		out := make([]float64, 0, total)
+		for i := range n {
+			y := at(i)
+			if i > 0 {
+				k, _ := steps(i - 1)
+				before := at(i - 1)
+				for j := int64(1); j < k; j++ {
+					v := 0.0
+					switch gaps {
+					case gapsLinear:
+						v = before + float64((y-before)*(float64(j)/float64(k)))
+					case gapsPrevious:
+						v = before
+					}
+					out = append(out, v)
 				}
-				s.Y = append(s.Y, v)
 			}
+			out = append(out, y)
 		}
-		s.Y = append(s.Y, y)
+		return out
+	}
+	s.Y = filled(func(i int) float64 { return p.Values[i] })
+	w := p.width()
+	for j := range w {
+		s.x = append(s.x, filled(func(i int) float64 { return p.x[i*w+j] }))
 	}
 	return s, nil
 }

@@ -78,14 +78,10 @@ type smoothFit struct {
 // beginSmoothing is the method's begin.
 func beginSmoothing(s *series, m int, o *family.Values) (fit, error) {
 	name, n := o.Text(modelOption, anyForm), len(s.Y)
-	f := &smoothFit{period: m, scale: 1}
-	above, mean := true, 0.0
+	f := &smoothFit{period: m, scale: scaleOf(s.Y)}
+	above := true
 	for _, v := range s.Y {
 		above = above && v > 0
-		mean += math.Abs(v) / float64(n)
-	}
-	if _, exp := math.Frexp(mean); mean > 0 && mean-mean == 0 {
-		f.scale = math.Ldexp(1, exp)
 	}
 	bad := func(hint, format string, args ...any) error {
 		return pgerr.New(pgerr.InvalidParameterValue, format, args...).WithHint("%s", hint)
@@ -118,6 +114,18 @@ func beginSmoothing(s *series, m int, o *family.Values) (fit, error) {
 	}
 	f.smoother = newSmoother(y)
 	return f, nil
+}
+
+// scaleOf returns a power of two about which a series is.
+func scaleOf(y []float64) float64 {
+	mean := 0.0
+	for _, v := range y {
+		mean += math.Abs(v) / float64(len(y))
+	}
+	if _, exp := math.Frexp(mean); mean > 0 && mean-mean == 0 {
+		return math.Ldexp(1, exp)
+	}
+	return 1
 }
 
 // turn implements fit.

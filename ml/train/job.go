@@ -482,9 +482,9 @@ func makeSeries(j *Job) error {
 			c.Role, c.Encoder = feature.Feature, feature.Instant
 			continue
 		}
-		if c.Role == feature.Feature {
+		if c.Role == feature.Feature && !j.Plan.Regressors {
 			return pgerr.Unsupported("%s learns from times and the target alone, and the query has a column %q", j.Family.Info().Name, c.Name).OnColumn(c.Name).
-				WithHint("Leave it out of the query. If it tells series apart, write GROUP BY with it before AS.")
+				WithHint("Leave it out of the query, or use arima, which takes regressors. If it tells series apart, write GROUP BY with it before AS.")
 		}
 	}
 	return nil
@@ -665,9 +665,14 @@ func (j *Job) Target() *record.Column {
 }
 
 // Beside returns the name of the column that an evaluation needs beside the target: whether the
-// event of a duration happened, or which query a row is of; or whose rating it is; or
+// event of a duration happened, which query a row is of, the time of a series, whose rating it is, or
 // the name of a row; "" for none.
 func (j *Job) Beside() string {
+	if j.Plan.Time != "" {
+		if at := find(j.Columns, j.Plan.Time); at >= 0 {
+			return j.Columns[at].Name
+		}
+	}
 	for _, o := range []*family.Option{family.Event, family.QueryID, family.UserColumn, family.IDColumn} {
 		if at := find(j.Columns, j.Options.Text(o.Names[0], "")); at >= 0 {
 			return j.Columns[at].Name

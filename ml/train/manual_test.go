@@ -33,7 +33,7 @@ func TestManualOptions(t *testing.T) {
 		{"isolation-forest", []string{"isolation_forest"}},
 		{"nearest-neighbors", []string{"nearest_neighbors"}},
 		{"matrix-factorization", []string{"matrix_factorization"}},
-		{"forecasting", []string{"seasonal_naive", "exponential_smoothing"}},
+		{"forecasting", []string{"seasonal_naive", "exponential_smoothing", "arima"}},
 	} {
 		manual.Part(t, "docs/reference/"+page.name+".md", "options", optionTables(page.algorithms...))
 		left = slices.DeleteFunc(left, func(n string) bool { return slices.Contains(page.algorithms, n) })

@@ -201,6 +201,7 @@ const (
 	PredictPlace                           // the place of the row's item among those that are new to its user
 	PredictInteractions                    // what pairs of features contribute to the margin: jsonb
 	PredictBins                            // in the first of the rows that are scored together, how many of them lie in each bin of the training rows: bytea (exec/profile)
+	PredictSeries                          // what a forecasting model says of a series, whose rows Args have as arrays: an array
 )
 
 // Rank is what PredictRanked returns: so many, in the order of this number (ml/family.RankBy).

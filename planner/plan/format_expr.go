@@ -167,7 +167,8 @@ func (p *printer) expr(e expr.Expr) string {
 		}
 		return "(" + p.expr(e.Arg) + ")." + name
 	case *expr.Predict:
-		return [...]string{"predict(", "predict_proba(", "attributions(", "baseline(", "margin(", "times(", "survival(", "ranked(", "scores(", "place("}[e.Mode] + e.Model + ": " + p.list(e.Args, ", ") + ")"
+		return [...]string{"predict(", "predict_proba(", "attributions(", "baseline(", "margin(", "times(", "survival(", "ranked(", "scores(", "place(",
+			"interactions(", "bins(", "series("}[e.Mode] + e.Model + ": " + p.list(e.Args, ", ") + ")"
 	case *expr.Subquery:
 		return p.subquery(e)
 	}

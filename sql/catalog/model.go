@@ -256,7 +256,21 @@ const (
 	TaskForecasting    = "forecasting"
 	TaskRecommendation = "recommendation"
 	TaskNeighborSearch = "neighbor-search"
+	TaskAnomaly        = "anomaly-detection"
 )
+
+// Time is the column of the times of a model that continues series; nil of another model.
+func (v *ModelVersion) Time() *ModelFeature {
+	if v.Task != TaskForecasting {
+		return nil
+	}
+	for i := range v.Features {
+		if len(v.Features) == 1 || v.Features[i].Name == v.Beside { // it was not kept from the first
+			return &v.Features[i]
+		}
+	}
+	return nil
+}
 
 // ModelFeature is an input column of a model, or a column of its predictions.
 type ModelFeature struct {

@@ -38,7 +38,7 @@ const mostHorizon = 10_000
 // column of times has the name and type that it had in training.
 func forecast(sc *scope.Scope, m *model, args []ast.Node) (string, []types.Datum, []plan.Column, error) {
 	b, fail := sc.Binder, func(err error) (string, []types.Datum, []plan.Column, error) { return "", nil, nil, err }
-	if m.v.Task != catalog.TaskForecasting || len(m.v.Features) != 1 {
+	if m.v.Time() == nil {
 		return fail(pgerr.New(pgerr.WrongObjectType, "model \"%s\" does not continue a series", m.name).
 			WithHint("Its task is %s: use predict or ml.predict.", m.v.Task).At(b.SpotFunc("forecast").At()))
 	}
@@ -79,7 +79,7 @@ func forecast(sc *scope.Scope, m *model, args []ast.Node) (string, []types.Datum
 			if v, err = b.Session.State.ModelByOID(m.ref.OID).Want(int(n)); err != nil {
 				return fail(pgerr.From(err).At(b.PosExpr(val)))
 			}
-			if v.Task != catalog.TaskForecasting || len(v.Features) != 1 {
+			if v.Time() == nil {
 				return fail(pgerr.New(pgerr.WrongObjectType, "version %d of model \"%s\" does not continue a series", v.Number, m.name).At(b.PosExpr(val)))
 			}
 		case "horizon":
@@ -104,6 +104,10 @@ func forecast(sc *scope.Scope, m *model, args []ast.Node) (string, []types.Datum
 	if v.Groups != nil {
 		front = keyColumns(v.Groups)
 	}
-	front = append(front, plan.Column{Name: v.Features[0].Name, Type: v.Features[0].Type})
+	if len(v.Features) > 1 {
+		return fail(pgerr.New(pgerr.UndefinedFunction, "model \"%s\" needs the future values of its regressors", m.name).WithDetail("The model's features are %s.", featureList(v)).
+			WithHint("Give them: ml.forecast('%s', (SELECT …), horizon => 28).", m.name).At(b.SpotFunc("forecast").At()))
+	}
+	front = append(front, plan.Column{Name: v.Time().Name, Type: v.Time().Type})
 	return "forecast", []types.Datum{int64(m.ref.OID), int64(v.Number), horizon, confidence}, front, nil
 }

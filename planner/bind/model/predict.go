@@ -34,7 +34,10 @@ func Predict(sc *scope.Scope, name string, args []ast.Node, p scope.Place) (expr
 	if err != nil {
 		return nil, err
 	}
-	if err := m.rows(name, pos); err != nil {
+	if name == scope.SeriesCall {
+		return series(sc, m, args[1:], p, pos)
+	}
+	if err := m.rows(name, pos); err != nil && name != scope.EffectCall {
 		return nil, err
 	}
 	if m.v.Windows != nil {
@@ -263,7 +266,7 @@ func predictType(v *catalog.ModelVersion, mode expr.PredictMode, output int) typ
 		return types.Float8
 	case expr.PredictBins:
 		return types.Bytea
-	case expr.PredictTimes, expr.PredictSurvival:
+	case expr.PredictTimes, expr.PredictSurvival, expr.PredictSeries:
 		t, _ := types.ArrayOf(types.Float8)
 		return t
 	case expr.PredictProba:
@@ -281,7 +284,7 @@ func predictType(v *catalog.ModelVersion, mode expr.PredictMode, output int) typ
 // Tables are the relations that are made of a query and a model, or of queries alone.
 var Tables = []string{"predict", "evaluate", "confusion_matrix", "roc_curve", "pr_curve", "threshold_metrics", "calibration_curve", "lift", "residuals",
 	"explain_predict", "explain_interactions", "global_explain", "partial_dependence", "permutation_importance", "compare", "survival",
-	"recommend", "similar_items", "item_ranks", "neighbors", "describe_data", "validate_data_drift", "validate_data_skew", "key_drivers"}
+	"recommend", "similar_items", "item_ranks", "neighbors", "backtest", "detect_anomalies", "describe_data", "validate_data_drift", "validate_data_skew", "key_drivers"}
 
 // argumentsOf are the named arguments that a relation takes beside the model and the query.
 func argumentsOf(relation string) []string {
@@ -300,6 +303,10 @@ func argumentsOf(relation string) []string {
 
 // Table binds one of Tables; ok is false for other names.
 func Table(sc *scope.Scope, name string, n *ast.RangeFunction, fc *ast.FuncCall) (scope.FromItem, bool, error) {
+	if name == "forecast" && queryOf(typing.Items(fc.Args), 1) != nil {
+		it, err := forecastRows(sc, typing.Items(fc.Args), n)
+		return it, true, err
+	}
 	if !slices.Contains(Tables, name) {
 		return scope.FromItem{}, false, nil
 	}
@@ -336,6 +343,12 @@ func Table(sc *scope.Scope, name string, n *ast.RangeFunction, fc *ast.FuncCall)
 		return it, true, err
 	case name == "partial_dependence":
 		it, err := partialDependence(sc, args, n, pos)
+		return it, true, err
+	case name == "backtest":
+		it, err := backtest(sc, args, n, pos)
+		return it, true, err
+	case name == "detect_anomalies":
+		it, err := detectAnomalies(sc, args, n, pos)
 		return it, true, err
 	case name == "permutation_importance":
 		it, err := permutationImportance(sc, args, n, pos)

@@ -12,6 +12,12 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
+// Calls that queries of relations over forecasting models make: see the package model.
+const (
+	SeriesCall = "~series"
+	EffectCall = "~effect"
+)
+
 // funcCall binds a call of any kind of function.
 func (sc *Scope) funcCall(n *ast.FuncCall, p Place) (expr.Expr, error) {
 	b := sc.Binder
@@ -19,7 +25,7 @@ func (sc *Scope) funcCall(n *ast.FuncCall, p Place) (expr.Expr, error) {
 	if err != nil {
 		return nil, err
 	}
-	if (name == "predict" || name == "predict_proba") && (schema == "" || schema == "ml") {
+	if schema == "ml" && (name == SeriesCall || name == EffectCall) || (name == "predict" || name == "predict_proba") && (schema == "" || schema == "ml") {
 		return b.Stmt.Nested.Predict(sc, name, typing.Items(n.Args), p)
 	}
 	if e, err := tryCast(sc, n, schema, name, p); e != nil || err != nil {
