@@ -2,6 +2,7 @@ package feature
 
 import (
 	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
 
 	"github.com/tributarydb/tributary/exec/profile"
 	"github.com/tributarydb/tributary/ml/block"
@@ -134,9 +135,20 @@ func (b *Binner) number(x *binnedNumber, n int) {
 		center, inv = x.c.Center[0], 1/x.c.Scale[0]
 	}
 	bins, t := b.counts.Column(x.k), &x.table
+	whole, plain := b.src.cols[x.col].(*array.Float64)
+	plain = plain && whole.NullN() == 0
 	for from := 0; from < n; from += chunkRows {
-		vals := b.buf[:min(chunkRows, n-from)]
-		readNumbers(&b.src, x.c.Type, x.c.Encoder, x.col, from, vals)
+		var vals []float64
+		if plain {
+			vals = whole.Float64Values()[from:min(from+chunkRows, n)]
+		} else {
+			vals = b.buf[:min(chunkRows, n-from)]
+			readNumbers(&b.src, x.c.Type, x.c.Encoder, x.col, from, vals)
+		}
+		if t.most == 1 && !x.narrow {
+			once(bins, vals, t, center, inv, x.center)
+			continue
+		}
 		for _, v := range vals {
 			if v-v != 0 {
 				bins[profile.Missing]++
@@ -147,6 +159,23 @@ func (b *Binner) number(x *binnedNumber, n int) {
 			}
 			bins[t.of(float32(v-x.center))]++
 		}
+	}
+}
+
+// once counts numbers by a table with at most one edge between those with the same first bits, which most have.
+func once(bins *[256]int64, vals []float64, t *binTable, center, inv, mid float64) {
+	edges := t.edges
+	for _, v := range vals {
+		if v-v != 0 {
+			bins[profile.Missing]++
+			continue
+		}
+		x := float32(float64((v-center)*inv) - mid)
+		at, up := t.first[keyOf(x)>>(keyBits-tableBits)], byte(0)
+		if x >= edges[at] {
+			up = 1
+		}
+		bins[at+up]++
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/kernel/f64"
 	"github.com/tributarydb/tributary/exec/vector"
+	"github.com/tributarydb/tributary/ml/calibration"
 	"github.com/tributarydb/tributary/ml/canon"
 	"github.com/tributarydb/tributary/ml/families"
 	"github.com/tributarydb/tributary/ml/family"
@@ -125,7 +126,19 @@ func TestMultinomialScores(t *testing.T) {
 }
 
 func TestDamagedModelsAreRefused(t *testing.T) {
-	good := linear("logistic_regression", types.Text, []string{"a", "b"}, 1, 2).Encode()
+	m := linear("logistic_regression", types.Text, []string{"a", "b"}, 1, 2)
+	damaged(t, m.Encode())
+	m.Adjustment = &calibration.Adjustment{Curves: []calibration.Curve{{X: []float64{-1, 1}, Y: []float64{0.25, 0.5}}}, Costs: [][]float64{{0, 1}, {5, 0}}}
+	damaged(t, m.Encode())
+	m.Adjustment = &calibration.Adjustment{Interval: true}
+	if _, err := Decode(m.Encode()); err == nil {
+		t.Error("a classifier with an interval was read")
+	}
+}
+
+// damaged damages a good model everywhere.
+func damaged(t *testing.T, good []byte) {
+	t.Helper()
 	if m, err := Decode(good); err != nil || !bytes.Equal(m.Encode(), good) {
 		t.Fatalf("%v", err)
 	}

@@ -70,7 +70,7 @@ func describe(ctx context.Context, r *runner) (*profile.Profile, error) {
 		return p, nil
 	}
 	centers := r.learns.Centers(r.job.Spec(), r.stats)
-	if r.learns.NewDrafter(centers) == nil {
+	if len(centers) == 0 {
 		return nil, nil
 	}
 	d, err := reduceTo[*feature.Draft](ctx, r.red, &profileTask{centers})
