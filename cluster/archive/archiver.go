@@ -75,8 +75,10 @@ type Archiver struct {
 	based  time.Time // when a storage's last backup was made, once that is known
 	gap    time.Time // when a backup was made last because commits were missing
 	marked time.Time // when all files were looked at last
-	pause  time.Time // until when nothing is tried for those who wait, as it failed
-	said   string    // the last error that is an event
+	// unmarked: they are to be looked at again soon.
+	unmarked bool
+	pause    time.Time // until when nothing is tried for those who wait, as it failed
+	said     string    // the last error that is an event
 }
 
 // New makes one; Run runs it.
@@ -100,7 +102,7 @@ func (a *Archiver) Run(ctx context.Context) {
 			was, a.looked = "", ""
 			continue
 		}
-		if place == was && time.Since(last) < a.every(st) && !a.waitedFor(st) {
+		if place == was && time.Since(last) < a.every(st) && !a.waitedFor(st) && !(a.unmarked && time.Since(a.marked) >= markEvery) {
 			continue
 		}
 		last, was = time.Now(), place
@@ -287,7 +289,10 @@ func (a *Archiver) hold(ctx context.Context, place string) (lost bool, err error
 
 // mark records that the storage has the files of a state.
 func (a *Archiver) mark(ctx context.Context, st *catalog.State, place string) error {
-	if catalog.Storage(st) != place || time.Since(a.marked) < markEvery {
+	if catalog.Storage(st) != place {
+		return nil
+	}
+	if a.unmarked = time.Since(a.marked) < markEvery; a.unmarked {
 		return nil
 	}
 	a.marked = time.Now()

@@ -12,6 +12,7 @@ import (
 	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/exec/op"
 	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/sql/catalog"
 )
 
 // noRows is a source whose parts have no rows.
@@ -95,5 +96,27 @@ func TestPortionsAreTold(t *testing.T) {
 	}
 	if len(told) != had {
 		t.Error("a portion was reported after the end")
+	}
+}
+
+// TestAhead: while a file of the storage is read, the next ones of the scan are named, each once; a table on disks names none.
+func TestAhead(t *testing.T) {
+	segs := make([]*catalog.Segment, 8)
+	for i := range segs {
+		segs[i] = &catalog.Segment{ID: catalog.SegmentID{byte(i)}, Nodes: []uint64{1, catalog.Bucket}}
+	}
+	split := func(g *catalog.Segment) *op.Split { return &op.Split{Segment: g} }
+	var q []numbered
+	for _, i := range []int{0, 0, 1, 1, 2, 3, 4, 5} {
+		q = append(q, numbered{split: split(segs[i])})
+	}
+	if got := ahead(split(segs[0]), q); !slices.Equal(got, segs[1:5]) {
+		t.Errorf("%d files are named", len(got))
+	}
+	if got := ahead(split(segs[5]), nil); len(got) > 0 {
+		t.Error(got)
+	}
+	if got := ahead(split(&catalog.Segment{Nodes: []uint64{1}}), q); len(got) > 0 {
+		t.Error(got)
 	}
 }

@@ -76,6 +76,9 @@ func StorageBackups(s *State) int {
 
 // OnStorage makes a state that was just refounded that of a cluster which has all its files, and a backup of this state, in a place.
 func OnStorage(s *State, place string) {
+	if s.settings == nil {
+		s.settings = map[string]string{}
+	}
 	s.settings[SettingStorage], s.settings[SettingArchive] = place, place
 	s.archive = &Archive{Place: place, Version: s.version, Micros: s.at, Based: true}
 }
