@@ -71,7 +71,7 @@ func (s *keyed) thinned(g uint32) bool {
 	switch {
 	case s.becomesDense(g):
 		s.all = s.all[:0]
-	case s.dense != nil && s.dense[g].n > 0:
+	case s.isDense(g):
 		s.all = s.different(p.appendTo(s.all[:0]))
 	}
 	s.thin[g] = uint32(min(2*len(s.all), math.MaxUint32))
@@ -110,6 +110,9 @@ func (s *keyed) becomesDense(g uint32) bool {
 	s.dense[g] = d
 	return true
 }
+
+// isDense reports whether keys of a group are bits.
+func (s *keyed) isDense(g uint32) bool { return s.dense != nil && s.dense[g].n > 0 }
 
 // keysOf appends the keys of a group.
 func (s *keyed) keysOf(dst []uint64, g int) []uint64 {

@@ -152,6 +152,7 @@ func (s *keyed) Update(groups []uint32, args []arrow.Array) error {
 func (s *keyed) MergeFrom(groups []uint32, from Agg, ids []uint32) error {
 	o := from.(*keyed)
 	to := s.code.translate(o.code)
+	_, alike := s.code.(numberKeys)
 	for i, g := range groups {
 		k := ids[i]
 		if s.nulls != nil {
@@ -162,6 +163,10 @@ func (s *keyed) MergeFrom(groups []uint32, from Agg, ids []uint32) error {
 		}
 		if s.p != nil && cap(s.keys[g].last) == 0 {
 			s.p[g] = o.p[k]
+		}
+		if alike && !s.isDense(g) && !o.isDense(k) {
+			s.beside += s.keys[g].take(&o.keys[k])
+			continue
 		}
 		if o.dense != nil {
 			o.dense[k].each(func(key uint64) { s.add(g, to(key)) })

@@ -2,6 +2,7 @@ package agg
 
 import (
 	"math/bits"
+	"slices"
 	"sync"
 
 	"github.com/apache/arrow/go/v15/arrow"
@@ -50,8 +51,9 @@ func (p *keyList) next(s *slab, numbers int) int64 {
 type freeLists [15][][]uint64
 
 func (f *freeLists) put(l []uint64) {
-	k := bits.Len(uint(cap(l))) - 1
-	f[k] = append(f[k], l[:0])
+	if k := bits.Len(uint(cap(l))) - 1; k >= 0 {
+		f[k] = append(f[k], l[:0])
+	}
 }
 
 // extend begins another list of p, as next does, if there is one.
@@ -66,6 +68,17 @@ func (f *freeLists) extend(p *keyList) bool {
 	}
 	p.last, f[k] = f[k][n], f[k][:n]
 	return true
+}
+
+// take adds the lists of another collection, which is not used any more, and returns the bytes that it had.
+func (p *keyList) take(from *keyList) (bytes int64) {
+	if cap(p.last) > 0 {
+		p.full = append(slices.Grow(p.full, len(from.full)+1), p.last)
+	}
+	p.full = append(slices.Grow(p.full, len(from.full)), from.full...)
+	p.last = slices.Clip(from.last)
+	from.lists(func(l []uint64) { bytes += 48 + 8*int64(len(l)) })
+	return bytes
 }
 
 // lists calls f with the numbers, one list at a time.

@@ -126,16 +126,8 @@ func (s *percentile) MergeFrom(groups []uint32, from Agg, ids []uint32) error {
 		}
 		if cap(to.last) == 0 {
 			s.p[g] = o.p[ids[i]]
-		} else {
-			to.full = append(slices.Grow(to.full, len(from.full)+1), to.last)
 		}
-		to.full = append(slices.Grow(to.full, len(from.full)), from.full...)
-		to.last = slices.Clip(from.last)
-		s.held += 48 * int64(len(from.full)+1)
-		for _, l := range from.full {
-			s.held += 8 * int64(len(l))
-		}
-		s.held += 8 * int64(len(from.last))
+		s.held += to.take(from)
 	}
 	return nil
 }

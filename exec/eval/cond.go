@@ -1,6 +1,9 @@
 package eval
 
 import (
+	"slices"
+
+	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/compare"
 	"github.com/tributarydb/tributary/exec/vector"
 	"github.com/tributarydb/tributary/planner/expr"
@@ -188,6 +191,9 @@ func (n *minMaxNode) eval(fr *frame) (*vector.Vec, error) {
 		}
 		vs[i] = v
 	}
+	if v := n.floats(fr, vs); v != nil {
+		return v, nil
+	}
 	// which argument wins each row, then pick
 	win := vector.Alloc[int32](fr.a, fr.n)
 	for i := range win {
@@ -232,4 +238,37 @@ func (n *minMaxNode) eval(fr *frame) (*vector.Vec, error) {
 		return vector.NewNull(fr.n), nil
 	}
 	return vector.Scatter(fr.a, fr.n, n.typ, parts)
+}
+
+// floats is eval of floats; nil of others. NaN is greatest.
+func (n *minMaxNode) floats(fr *frame, vs []*vector.Vec) *vector.Vec {
+	for _, v := range vs {
+		if v.Kind != vector.F64 {
+			return nil
+		}
+	}
+	out, some := vector.Alloc[float64](fr.a, fr.n), make([]bool, fr.n)
+	for _, v := range vs {
+		vals := vector.Values[float64](v)
+		for i := range out {
+			if v.Null(i) {
+				continue
+			}
+			x, was := vals[v.At(i)], out[i]
+			if !some[i] || n.greatest && (x > was || x != x && was == was) || !n.greatest && (x < was || was != was && x == x) {
+				out[i], some[i] = x, true
+			}
+		}
+	}
+	var valid []byte
+	if slices.Contains(some, false) {
+		valid = vector.Alloc[byte](fr.a, batch.BitmapBytes(fr.n))
+		clear(valid)
+		for i, has := range some {
+			if has {
+				batch.SetBit(valid, i)
+			}
+		}
+	}
+	return vector.NewFixed(vector.F64, out, valid)
 }

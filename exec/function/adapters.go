@@ -52,7 +52,13 @@ func Each[R any](c *Call, f func(i int) (R, error)) (*vector.Vec, error) {
 
 // Strict1 adapts a function of one value that cannot fail.
 func Strict1[A, R any](f func(A) R) Impl {
+	floats, ok := any(f).(func(float64) float64)
 	return func(c *Call, args []*vector.Vec) (*vector.Vec, error) {
+		if ok {
+			if v := floatLoop(c, args[0], func(x float64) (float64, error) { return floats(x), nil }); v != nil {
+				return v, nil
+			}
+		}
 		a := Arg[A](c, args, 0)
 		return Each(c, func(i int) (R, error) { return f(a(i)), nil })
 	}
@@ -76,6 +82,16 @@ func Try0[R any](f func(*Call) (R, error)) Impl {
 // Try1 adapts a function of one value.
 func Try1[A, R any](f func(*Call, A) (R, error)) Impl {
 	return func(c *Call, args []*vector.Vec) (*vector.Vec, error) {
+		var v *vector.Vec
+		switch f := any(f).(type) {
+		case func(*Call, float64) (float64, error):
+			v = floatLoop(c, args[0], func(x float64) (float64, error) { return f(c, x) })
+		case func(*Call, int64) (int64, error):
+			v = integerLoop(c, args[0], f)
+		}
+		if v != nil {
+			return v, nil
+		}
 		a := Arg[A](c, args, 0)
 		return Each(c, func(i int) (R, error) { return f(c, a(i)) })
 	}

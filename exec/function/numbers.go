@@ -1,0 +1,76 @@
+package function
+
+import (
+	"github.com/tributarydb/tributary/exec/vector"
+	"github.com/tributarydb/tributary/planner/fn"
+)
+
+// A function of one number, and of no text or memory, runs in a loop over the numbers as they lie, instead of by a Reader and a
+// Writer. Where a value fails, the general way begins anew and says what is to be done.
+
+// pollRows is after how many rows of a loop the statement's end is looked at.
+const pollRows = 1024
+
+// loops reports whether the values of a call may be computed in a loop, twice where one fails.
+func loops(c *Call, v *vector.Vec, of vector.Kind) bool {
+	return v.Kind == of && !v.One && (c.Fn == nil || c.Fn.Vol != fn.Volatile)
+}
+
+func floatLoop(c *Call, v *vector.Vec, f func(float64) (float64, error)) *vector.Vec {
+	if !loops(c, v, vector.F64) || c.Ret.Form() != vector.F64 {
+		return nil
+	}
+	in, out := vector.Values[float64](v), vector.Alloc[float64](c.Arena, c.N)
+	for i := range c.N {
+		if c.Skip(i) {
+			continue
+		}
+		var err error
+		if out[i], err = f(in[i]); err != nil {
+			return nil
+		}
+		if i%pollRows == 0 {
+			c.Meter().Poll(pollRows * vector.RowWork)
+		}
+	}
+	return vector.NewFixed(vector.F64, out, c.Valid)
+}
+
+// integerLoop is of integers and times of 64 bits to such or, as to dates, to 32 bits.
+func integerLoop(c *Call, v *vector.Vec, f func(*Call, int64) (int64, error)) *vector.Vec {
+	form := c.Ret.Form()
+	if !loops(c, v, vector.I64) || form != vector.I64 && form != vector.I32 {
+		return nil
+	}
+	in := vector.Values[int64](v)
+	var long []int64
+	var short []int32
+	if form == vector.I64 {
+		long = vector.Alloc[int64](c.Arena, c.N)
+	} else {
+		short = vector.Alloc[int32](c.Arena, c.N)
+	}
+	for i := range c.N {
+		if c.Skip(i) {
+			continue
+		}
+		r, err := f(c, in[i])
+		switch {
+		case err != nil:
+			return nil
+		case long != nil:
+			long[i] = r
+		case int64(int32(r)) != r:
+			return nil
+		default:
+			short[i] = int32(r)
+		}
+		if i%pollRows == 0 {
+			c.Meter().Poll(pollRows * vector.RowWork)
+		}
+	}
+	if form == vector.I64 {
+		return vector.NewFixed(vector.I64, long, c.Valid)
+	}
+	return vector.NewFixed(vector.I32, short, c.Valid)
+}
