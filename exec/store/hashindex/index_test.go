@@ -33,6 +33,9 @@ func TestFind(t *testing.T) {
 				}
 			}
 			got := x.Find(h, nil)
+			if x.Most(h) < len(got) {
+				t.Fatalf("of %d: at most %d rows, but there are %d", n, x.Most(h), len(got))
+			}
 			if !slices.IsSorted(got) {
 				t.Fatalf("of %d: rows %v are not in order", n, got)
 			}
