@@ -104,7 +104,7 @@ var proofs = []proof{
 	{"matrix_factorization", "b id", "y", some, false, []any{"user_col", "b", "item_col", "id", "num_factors", 3, "max_iterations", 3, "tolerance", 0.0, "eval_fraction", 0.1}},
 	{"matrix_factorization", "id w b", "n", some, false, []any{"user_col", "b", "item_col", "id", "num_factors", 2, "max_iterations", 2, "feedback_type", "implicit", "weight", "w"}},
 	{"exponential_smoothing", "t", "pos", some, false, []any{"order_by", "t", "model", "ZZN"}},
-	{"arima", "t w k", "y", some, false, []any{"order_by", "t", "non_seasonal_order", "(1,0,0)"}},
+	{"arima", "t w k", "y", 2000, false, []any{"order_by", "t", "non_seasonal_order", "(1,0,0)"}},
 	{"seasonal_naive", "t", "y", some, false, []any{"order_by", "t", "seasonal_periods", 7}},
 }
 
@@ -380,7 +380,7 @@ func TestEveryFamilyEverywhere(t *testing.T) {
 			for _, again := range []bool{false, true} {
 				got, read, err := p.least(t, again)
 				same(fmt.Sprint("little memory, again ", again), got, err)
-				if err == nil && !read && train.Total(got.Usage).Written == 0 {
+				if err == nil && !read && train.Total(got.Usage).Written == 0 && p.family != "arima" { // a fit of which takes more than its rows
 					t.Errorf("little memory, again %v: all fits", again)
 				}
 			}
