@@ -37,6 +37,11 @@ func (s *scorer) Score(_ context.Context, asked []*expr.Predict, cols []arrow.Ar
 		lent = &s.memory
 		size += 16 * int64(n) * int64(len(asked))
 	}
+	for _, p := range asked {
+		if p.Mode == expr.PredictRanked {
+			size += s.s.RankedBytes(n, p.Rank.K)
+		}
+	}
 	if s.acct != nil {
 		if err := s.acct.Resize(max(s.acct.Used(), size)); err != nil {
 			return nil, err
