@@ -44,8 +44,11 @@ func (s *scorer) Score(ctx context.Context, asked []*expr.Predict, cols []arrow.
 		size += 16 * int64(n) * int64(len(asked))
 	}
 	for _, p := range asked {
-		if p.Mode == expr.PredictSeries {
+		switch p.Mode {
+		case expr.PredictSeries:
 			size += model.SeriesBytes(cols)
+		case expr.PredictRanked:
+			size += s.s.RankedBytes(n, p.Rank.K)
 		}
 	}
 	if s.acct != nil {

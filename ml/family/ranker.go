@@ -22,9 +22,10 @@ type RankBy uint8
 
 // The orders.
 const (
-	RankAll     RankBy = iota // of all items, the one of the greatest prediction first; or of rows, the nearest first
+	RankAll     RankBy = iota // of all items, the one of the greatest prediction first
 	RankUnseen                // of those that the user has not had in training
 	RankSimilar               // of the items by how similar they are to the row's
+	RankNearest               // of the training rows, by how near they are
 )
 
 // Ranked are lists, one after the other.

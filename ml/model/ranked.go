@@ -29,6 +29,21 @@ func (s *Scorer) ranker() (family.Ranker, error) {
 	return x, nil
 }
 
+// rankedBytes is the memory of what is ranked, in a list and in two columns.
+const rankedBytes = 64
+
+// RankedBytes bounds the memory of the first k for so many rows.
+func (s *Scorer) RankedBytes(rows, k int) int64 {
+	most := 0 // values that may be ranked
+	for i := range s.m.Fitted.Cols {
+		most = max(most, len(s.m.Fitted.Cols[i].Cats))
+	}
+	if most > 0 && s.m.Task == family.Recommendation {
+		k = min(k, most)
+	}
+	return rankedBytes * int64(rows) * int64(k)
+}
+
 // Ranked returns the first k for rows 0 … n-1 of cols, which are the model's Features in order.
 func (s *Scorer) Ranked(cols []arrow.Array, n int, by family.RankBy, k int) (*Ranked, error) {
 	x, err := s.ranker()

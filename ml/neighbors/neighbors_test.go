@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/family/familytest"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
@@ -223,4 +224,51 @@ func TestOptionsAndErrors(t *testing.T) {
 
 func TestHostileBytes(t *testing.T) {
 	familytest.Hostile(t, neighbors{}, places(8, 60, 2), 5000, 4)
+}
+
+// TestNearRows compares the rows that are found, by their names, with those of plain loops.
+func TestNearRows(t *testing.T) {
+	d := places(9, 300, 0)
+	d.Y, d.Cats = nil, []int{3, 300, 2}
+	for i, c := range d.Code {
+		d.Code[i] = []int32{c[0], int32(i * 7 % 300), c[1]} // the second names the row
+	}
+	ask := places(10, 20, 0)
+	for i, c := range ask.Code {
+		ask.Code[i] = []int32{c[0], -1, c[1]}
+	}
+	ask.Cats, ask.Y = d.Cats, nil
+	for _, metric := range metrics {
+		m, err := familytest.Train(t, neighbors{}, d, familytest.Spread{Nodes: 2, Bytes: true}, "metric", metric, "id_col", "c1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := m.Predictor.(family.Ranker).Rank(ask.All(false), family.RankNearest, 4)
+		if got.Column != 3 {
+			t.Fatalf("values are of column %d", got.Column)
+		}
+		bare := func(d *familytest.Data, i int) []float64 { // the coordinates without the name
+			x := d.Coords(i)
+			return append(slices.Clone(x[:5]), x[305:]...)
+		}
+		for i := range ask.X {
+			var all []float64
+			of := map[int32]float64{}
+			for k := range d.X {
+				v := apartBy(metric, bare(ask, i), bare(d, k))
+				all, of[d.Code[k][1]] = append(all, v), v
+			}
+			slices.Sort(all)
+			for k, s := range got.Score[4*i : 4*i+4] {
+				if n := got.Number[4*i+k]; math.Abs(s-all[k]) > 1e-7 || math.Abs(of[n]-s) > 1e-7 {
+					t.Fatalf("%s: row %d has as number %d %v, which is %v away, want %v", metric, i, k, n, of[n], all[k])
+				}
+			}
+			if v := m.Score(ask.All(false)).Value[i]; math.Abs(v-all[0]) > 1e-7 {
+				t.Fatalf("row %d is %v from the nearest", i, v)
+			}
+		}
+	}
+	familytest.Same(t, neighbors{}, d, "id_col", "c1")
+	familytest.Hostile(t, neighbors{}, d, 500, 4, "id_col", "c1")
 }

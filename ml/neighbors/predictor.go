@@ -428,7 +428,7 @@ func (p *predictor) votes(list []neighbor) {
 func (p *predictor) Score(b *block.Block) *family.Scores {
 	out := &family.Scores{Rows: b.Rows}
 	if p.search {
-		out.Value = p.Rank(b, family.RankAll, 1).Score
+		out.Value = p.Rank(b, family.RankNearest, 1).Score
 		return out
 	}
 	if !p.class {

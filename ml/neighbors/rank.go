@@ -33,13 +33,10 @@ func (p *predictor) column() int {
 	return -1
 }
 
-// Rank implements family.Ranker: the nearest rows, with their distances. A k of 0 is the model's own.
+// Rank implements family.Ranker: the nearest rows, with their distances.
 func (p *predictor) Rank(b *block.Block, _ family.RankBy, k int) *family.Ranked {
 	q := *p
-	if k > 0 {
-		q.k = k
-	}
-	q.W = slices.Repeat([]float64{1}, len(p.W)) // a row is one, whatever it weighs
+	q.k, q.W = k, slices.Repeat([]float64{1}, len(p.W)) // a row is one, whatever it weighs
 	out := &family.Ranked{Column: -1}
 	first := int32(0)
 	if p.id >= 0 {

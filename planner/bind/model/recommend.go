@@ -3,6 +3,7 @@ package model
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/multigres/multigres/go/common/parser/ast"
@@ -31,7 +32,7 @@ const (
 	rankAll = iota
 	rankUnseen
 	rankSimilar
-	rankNearest // rankAll, of rows
+	rankNearest
 )
 
 var rankings = []ranking{
@@ -86,7 +87,10 @@ func (r *ranking) ranked(sc *scope.Scope, m *model, args []ast.Node, n *ast.Rang
 	}
 	by := expr.Rank{By: r.by, K: 10}
 	if r.by == rankNearest {
-		by = expr.Rank{} // as many as the model's own
+		by.K = 5
+		if k, err := strconv.Atoi(strings.Trim(m.option("n_neighbors", "k"), "'")); err == nil {
+			by.K = k
+		}
 	}
 	args, val := take(args, kArgument)
 	if val != nil {

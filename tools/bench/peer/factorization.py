@@ -52,7 +52,7 @@ def ratings():
 u, i, r = ratings()
 held = np.random.default_rng(2).random(len(u)) < 0.1
 print(f"{len(u):,} ratings of {a.users:,} users and {a.items:,} items, {held.sum():,} held out; implicit {implicit.__version__}", flush=True)
-asked = np.random.default_rng(3).choice(a.users, min(2000, a.users), replace=False)
+asked = np.random.default_rng(3).choice(a.users, min(20_000, a.users), replace=False)
 
 
 wanted = {}
