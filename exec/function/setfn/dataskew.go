@@ -9,6 +9,7 @@ import (
 // AddModels registers what relations about models are made of.
 func AddModels(m map[string]function.SetMaker) {
 	m["ml_data_skew(bytea,bytea,int4,float8,float8,float8)"] = dataSkew
+	m["ml_cumulative_incidence(float8[],text[],int8[])"] = cumulativeIncidence
 }
 
 // dataSkew returns a row for each feature: by how much rows differ from those that a model was trained on.

@@ -66,20 +66,7 @@ func keyDrivers(sc *scope.Scope, args []ast.Node, n *ast.RangeFunction) (it scop
 		if val == nil {
 			return 0, pgerr.New(pgerr.UndefinedFunction, full+" needs the argument %s, the name of a column", arg).At(pos.At())
 		}
-		d, err := constant(sc, val, full)
-		if err != nil {
-			return 0, err
-		}
-		name, ok := d.(string)
-		for i, c := range r.Out {
-			if ok && c.Name == name {
-				return i, nil
-			}
-		}
-		if !ok {
-			return 0, pgerr.New(pgerr.DatatypeMismatch, "the argument %s of "+full+" is the name of a column", arg).At(b.PosExpr(val))
-		}
-		return 0, pgerr.New(pgerr.UndefinedColumn, "the query has no column %q", name).At(b.PosExpr(val))
+		return columnNamed(sc, r, val, full, arg)
 	}
 	metric, err := column("metric")
 	if err != nil {

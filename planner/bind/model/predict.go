@@ -284,7 +284,7 @@ func predictType(v *catalog.ModelVersion, mode expr.PredictMode, output int) typ
 // Tables are the relations that are made of a query and a model, or of queries alone.
 var Tables = []string{"predict", "evaluate", "confusion_matrix", "roc_curve", "pr_curve", "threshold_metrics", "calibration_curve", "lift", "residuals",
 	"explain_predict", "explain_interactions", "global_explain", "partial_dependence", "permutation_importance", "compare", "survival",
-	"recommend", "similar_items", "item_ranks", "neighbors", "backtest", "detect_anomalies", "describe_data", "validate_data_drift", "validate_data_skew", "key_drivers"}
+	"recommend", "similar_items", "item_ranks", "neighbors", "backtest", "detect_anomalies", "describe_data", "validate_data_drift", "validate_data_skew", "key_drivers", "cumulative_incidence"}
 
 // argumentsOf are the named arguments that a relation takes beside the model and the query.
 func argumentsOf(relation string) []string {
@@ -312,6 +312,10 @@ func Table(sc *scope.Scope, name string, n *ast.RangeFunction, fc *ast.FuncCall)
 	}
 	b := sc.Binder
 	args := typing.Items(fc.Args)
+	if name == "cumulative_incidence" {
+		it, err := incidence(sc, args, n)
+		return it, true, err
+	}
 	if name == "key_drivers" {
 		it, err := keyDrivers(sc, args, n)
 		return it, true, err
