@@ -100,6 +100,44 @@ func TestScanKeys(t *testing.T) {
 	}
 }
 
+// TestScanBound: a scan below a sort returns every row up to the sort's bound, and those of NULL where they come first; runs
+// of rows beyond are skipped.
+func TestScanBound(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 6))
+	s := open(t, nil)
+	const date, last = 13, 99
+	all := randomRows(r, 3000)
+	for i := range all {
+		if all[i][date] = int64(i / 10); r.IntN(20) == 0 {
+			all[i][date] = nil
+		}
+	}
+	w := s.NewWriter(store.WriterOptions{Columns: cols, InlineBytes: -1, GroupRows: 300, SegmentRows: 1500})
+	if err := w.Write(ctx, toBatch(t, all, false)); err != nil {
+		t.Fatal(err)
+	}
+	segs, err := w.Finish(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, nulls := range []bool{false, true} {
+		f := new(op.KeyFilter)
+		f.Bound(last, false, true, nulls)
+		pin := s.Pin(100)
+		given := rowsRead(t, pin, manifest(segs...), scanOf([]store.WriterColumn{cols[date]}), 600, []op.ScanKeys{{Col: 0, Rows: true, Filter: f}})
+		pin.Close()
+		for i := range all {
+			d, none := all[i][date], all[i][date] == nil
+			switch got := given[store.RowID(uint32(i/1500), uint32(i%1500))]; {
+			case !got && (none && nulls || !none && d.(int64) <= last):
+				t.Fatalf("nulls %v: row %d of %v is not given", nulls, i, d)
+			case got && !nulls && i/300 > last*10/300:
+				t.Fatalf("row %d of %v is given", i, d)
+			}
+		}
+	}
+}
+
 // scanKeysTable writes random rows as segments of several row groups; `below` gives columns of
 // integers below a limit, as (column, limit).
 func scanKeysTable(t *testing.T, r *rand.Rand, n int, below ...[2]int64) (*store.Store, rows, []*catalog.Segment) {
