@@ -35,7 +35,7 @@ func (r *runner) warnings(st *feature.Stats, p family.Predictor) (out []Warning)
 		}
 	}
 	for i, c := range r.job.spec.Cols {
-		if c.Role == feature.Feature && !c.Target && c.Encoder != feature.Instant && st.Rows >= fewRows && identifies(&c, &st.Cols[i], st.Rows) {
+		if c.Role == feature.Feature && !c.Target && c.Encoder != feature.Instant && c.Encoder != feature.Terms && st.Rows >= fewRows && identifies(&c, &st.Cols[i], st.Rows) {
 			say(fmt.Sprintf("Leave it out: SELECT * EXCLUDE (%s).", c.Name), "the feature %q seems to identify rows: nothing learnt of it will hold for others", c.Name)
 			continue
 		}
