@@ -34,6 +34,8 @@ type Block struct {
 	Y, W  []float64
 	More  [][]float64 // the labels of the targets after the first
 
+	Sparse *Sparse // numbers of some slots; nil: there are none
+
 	Windows []int32 // first rows, ascending; nil for a block of rows
 	Length  int
 
@@ -101,7 +103,7 @@ func (b *Block) Reset(rows int, dirty bool) {
 		*b = *New(rows, b.Dense, b.Codes, b.X32 != nil)
 		return
 	}
-	b.Rows, b.Windows, b.Length, b.Groups = rows, nil, 0, nil
+	b.Rows, b.Windows, b.Length, b.Groups, b.Sparse = rows, nil, 0, nil, nil
 	zeros(&b.Code, n*b.Codes)
 	b.Y, b.W = b.Y[:n], b.W[:n]
 	switch {
@@ -131,7 +133,7 @@ func Bytes(rows, dense, codes int, narrow bool) int64 {
 // Bytes is the size of b.
 func (b *Block) Bytes() int64 {
 	return Bytes(b.Rows, b.Dense, b.Codes, b.X32 != nil) - b.OwnWeightsBytes() + b.MarksBytes() + HashBytes*int64(len(b.Hashes)) +
-		8*int64(len(b.More)*len(b.Y))
+		8*int64(len(b.More)*len(b.Y)) + b.Sparse.Bytes()
 }
 
 // MarksBytes is what the beginnings of windows or groups take of it.
@@ -242,6 +244,7 @@ type stored struct {
 	groups  int // likewise
 	hashes  int // likewise
 	more    int
+	sparse  int // how many numbers, and 1; 0: none
 	unit    bool
 	disk    *mapping
 }
@@ -378,7 +381,10 @@ func (s *Blocks) write(it *stored) (tempfile.Extent, error) {
 	for _, y := range b.More {
 		parts = append(parts, tempfile.Bytes(y))
 	}
-	return s.file.Write(tempfile.PageSize, append(parts, tempfile.Bytes(b.X32), tempfile.Bytes(b.Code), tempfile.Bytes(b.Windows), tempfile.Bytes(b.Groups), tempfile.Bytes(b.Hashes))...)
+	long, short := b.Sparse.parts()
+	parts = append(parts, long...)
+	parts = append(parts, tempfile.Bytes(b.X32), tempfile.Bytes(b.Code), tempfile.Bytes(b.Windows), tempfile.Bytes(b.Groups), tempfile.Bytes(b.Hashes))
+	return s.file.Write(tempfile.PageSize, append(parts, short...)...)
 }
 
 func (s *Blocks) moved(it *stored, e tempfile.Extent) {
@@ -389,6 +395,9 @@ func (s *Blocks) moved(it *stored, e tempfile.Extent) {
 	s.cfg.Pool.AddSpilled(int64(e.Len))
 	s.acct.Shrink(b.Bytes())
 	it.disk, it.windows, it.groups, it.hashes, it.more, it.unit = &mapping{extent: e}, len(b.Windows), len(b.Groups), len(b.Hashes), len(b.More), b.Unit()
+	if b.Sparse != nil {
+		it.sparse = len(b.Sparse.Slot) + 1
+	}
 	*b = Block{Rows: b.Rows, Dense: b.Dense, Codes: b.Codes, X32: narrowMark(b.X32), Length: b.Length}
 }
 
@@ -425,7 +434,7 @@ func (s *Blocks) Open(id int) (b *Block, release func(), err error) {
 		s.mu.Unlock()
 		return nil, func() {}, nil
 	}
-	c, disk, windows, groups, hashes, more, unit := it.b, it.disk, it.windows, it.groups, it.hashes, it.more, it.unit // all may be evicted from here on
+	c, disk, windows, groups, hashes, more, sparse, unit := it.b, it.disk, it.windows, it.groups, it.hashes, it.more, it.sparse, it.unit // all may be evicted from here on
 	s.mu.Unlock()
 	if disk == nil {
 		return &c, func() {}, nil
@@ -453,6 +462,9 @@ func (s *Blocks) Open(id int) (b *Block, release func(), err error) {
 	for range more {
 		c.More = append(c.More, tempfile.Numbers[float64](cut(8*n)))
 	}
+	if sparse > 0 {
+		c.Sparse = &Sparse{Start: tempfile.Numbers[int64](cut(8 * (n + 1)))}
+	}
 	if narrow {
 		c.X32 = tempfile.Numbers[float32](cut(4 * n * c.Dense))
 	}
@@ -462,6 +474,9 @@ func (s *Blocks) Open(id int) (b *Block, release func(), err error) {
 	}
 	c.Groups = tempfile.Numbers[int32](cut(4 * groups))
 	c.Hashes = tempfile.Numbers[RowHash](cut(HashBytes * hashes))
+	if sparse > 0 {
+		c.Sparse.Slot, c.Sparse.Value = tempfile.Numbers[int32](cut(4*(sparse-1))), tempfile.Numbers[float32](cut(4*(sparse-1)))
+	}
 	return &c, release, nil
 }
 
@@ -494,6 +509,7 @@ func (s *Blocks) Take(id int) (*Block, error) {
 		c.W = slices.Clone(b.W)
 	}
 	c.Windows, c.Groups, c.Hashes, c.More = slices.Clone(b.Windows), slices.Clone(b.Groups), slices.Clone(b.Hashes), slices.Clone(b.More)
+	c.Sparse = b.Sparse.clone()
 	for i, y := range c.More {
 		c.More[i] = slices.Clone(y)
 	}

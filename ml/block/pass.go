@@ -29,6 +29,9 @@ func (b *Block) Margins(z []float64, from int, w []float64, intercept float64) {
 			t = t[f64.Lanes:]
 		}
 	}
+	if b.Sparse != nil {
+		b.Sparse.margins(z, from, slots)
+	}
 	b.AddDense(z, from, w)
 }
 
@@ -85,6 +88,9 @@ func (b *Block) AddGrad(acc []float64, oneHot []int64, from int, r []float64) {
 			}
 			t = t[f64.Lanes:]
 		}
+	}
+	if b.Sparse != nil {
+		b.Sparse.gradient(oneHot, from, r)
 	}
 	b.AddDenseGrad(acc, from, r)
 }

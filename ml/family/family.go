@@ -159,6 +159,8 @@ type Plan struct {
 	// Recalls has metrics measured on rows that are held out, or none: a model that is its training rows
 	// knows these, and takes long to find each of them.
 	Recalls bool
+	// Sparse has features that are sparse numbers, as the terms of texts (block.Sparse); without it they are refused.
+	Sparse bool
 	// Narrow keeps numbers as float32 even where that rounds them.
 	Narrow bool
 	// Grain divides the rows of a leaf in a step into parts of at least this many rows, a

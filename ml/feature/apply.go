@@ -192,17 +192,24 @@ func (f *Fitted) fill(b *block.Block, src source, cols []int, quick *tiler, also
 // [from, to).
 func (f *Fitted) writers(b *block.Block, src source, cols []int) []func(from, to int) {
 	w := &writer{b: b}
-	puts := make([]func(from, to int), len(f.Cols))
+	puts := make([]func(from, to int), 0, len(f.Cols)+1)
+	var terms []termColumn
 	var dense, code, oneHot int
 	for i := range f.Cols {
 		c := &f.Cols[i]
 		n, codes := c.shape()
-		puts[i] = w.column(c, src, cols[i], dense, code, int32(oneHot))
+		if c.Encoder == Terms {
+			terms = append(terms, termColumn{c: c, col: cols[i], oneHot: int32(oneHot), tokens: tokens{grams: c.grams()}})
+		} else {
+			puts = append(puts, w.column(c, src, cols[i], dense, code, int32(oneHot)))
+		}
 		dense += n
 		code += len(codes)
-		for _, k := range codes {
-			oneHot += k
-		}
+		oneHot += c.slots(codes)
+	}
+	if terms != nil {
+		b.Sparse = &block.Sparse{}
+		puts = append(puts, sparse(b, terms, src.Bytes))
 	}
 	return puts
 }

@@ -24,6 +24,10 @@ func (s *Spec) BlockBytes(v *record.View) int64 {
 			row += 4
 		case Spline:
 			row += number * (c.Buckets + c.degree() - 1)
+		case Terms:
+			for r := range v.Rows {
+				rest += 2 * len(v.Bytes(i, r))
+			}
 		case Dates:
 			if row += number + 8; c.Type.OID != types.DateOID {
 				row += 4

@@ -162,6 +162,7 @@ type collector struct {
 	moments, cats, sketch, array bool
 	class                        bool // predicted as one
 	target                       *targetCounter
+	terms                        *termCounter
 	nulls, count                 int64
 	weighted                     bool
 	total                        mass // of the weight's column
@@ -199,6 +200,9 @@ func (k *collector) init(s *Spec, i, rows int, weighted, timed bool) {
 		k.sample = make([]float64, 0, rows)
 	}
 	k.sums = s.powers(k.col)
+	if c := k.col; c.Role == Feature && c.Encoder == Terms {
+		k.terms = &termCounter{tokens: tokens{grams: c.grams()}, charge: s.Charge}
+	}
 }
 
 // powers returns how many powers of a column's numbers are summed: 2 for the
@@ -318,6 +322,11 @@ func (k *collector) parts(n int, low, high float64, sums []float64) {
 func (k *collector) chunk(v *record.View, i, from int, vals, w []float64) error {
 	if k.array {
 		return k.arrays(v, i, from, len(vals), w)
+	}
+	if k.terms != nil {
+		nulls, err := k.terms.add(k.col, v, i, from, len(vals), w)
+		k.nulls += nulls
+		return err
 	}
 	if k.moments {
 		k.numbers(readNumbers(v, k.col.Type, k.col.Encoder, i, from, vals), vals, w)
@@ -467,6 +476,9 @@ func (k *collector) finish(st *ColStats) error {
 				return errManyClasses(c)
 			}
 		}
+	}
+	if k.terms != nil {
+		st.Cats, st.Number = k.terms.counter.list(), &NumberStats{N: 1, Max: float64(k.terms.most)}
 	}
 	if k.target != nil {
 		st.Target = k.target.list()

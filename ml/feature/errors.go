@@ -67,6 +67,15 @@ func errManyTargets(name string) error {
 		WithHint("Group its values, or encode it by ml.hash_bucketize.")
 }
 
+func errManyTerms(name string, most int, hint string) error {
+	return pgerr.New(pgerr.ProgramLimitExceeded, "texts of feature column %q have more than %d different terms", name, most).OnColumn(name).WithHint("%s", hint)
+}
+
+func errNoTerms(name string) error {
+	return pgerr.New(pgerr.InvalidParameterValue, "texts of feature column %q have no terms", name).OnColumn(name).
+		WithHint("A word is two letters or digits at least. Lower min_df if it is given.")
+}
+
 func errArrayLength(name string, a, b int) error {
 	return pgerr.New(pgerr.ArraySubscriptError, "arrays of feature column %q have different lengths: %d and %d", name, min(a, b), max(a, b)).OnColumn(name)
 }

@@ -76,6 +76,10 @@ func Fit(s *Spec, st *Stats) (*Fitted, error) {
 			st.Cols[i].Elems[j].finalize()
 		}
 	}
+	weight := float64(st.Counted)
+	if s.WeightCol() >= 0 {
+		weight = st.Weight.Value()
+	}
 	f := &Fitted{Narrow: s.Narrow}
 	for i := range s.Cols {
 		c, cs := &s.Cols[i], &st.Cols[i]
@@ -92,7 +96,7 @@ func Fit(s *Spec, st *Stats) (*Fitted, error) {
 			if c.Target && cs.Nulls > 0 {
 				return nil, ErrLabelNull(c.Name)
 			}
-			fc, err := fitColumn(c, cs, st.Counted, s.KeepMissing, s.Categories)
+			fc, err := fitColumn(c, cs, st.Counted, weight, s.KeepMissing, s.Categories)
 			if err != nil {
 				return nil, err
 			}
@@ -148,7 +152,7 @@ func classKeys(c *Col, st *ColStats) (keys []string, err error) {
 // none of their own.
 const sharedSlots = 256
 
-func fitColumn(c *Col, st *ColStats, rows int64, keep bool, most int) (FitCol, error) {
+func fitColumn(c *Col, st *ColStats, rows int64, weight float64, keep bool, most int) (FitCol, error) {
 	f := FitCol{Column: c.Column, Encoder: c.Encoder}
 	if st.Nulls == rows {
 		return f, errAllNull(c.Name)
@@ -200,6 +204,8 @@ func fitColumn(c *Col, st *ColStats, rows int64, keep bool, most int) (FitCol, e
 		f.Encoder, f.Dim, f.NullSlot = OneHot, c.Buckets, hasNull
 	case Spline:
 		f.fitKnots(c, st)
+	case Terms:
+		return f, f.fitTerms(c, st, weight)
 	case Bucketize:
 		f.Bounds, f.NullSlot, f.Indicator = c.Boundaries, hasNull, false
 	case QuantileBucketize:
@@ -327,6 +333,8 @@ func (c *FitCol) shape() (dense int, codes []int) {
 		return 0, []int{len(c.Bounds) + 1 + null}
 	case Ordinal, Class:
 		return 1, nil
+	case Terms:
+		return 0, nil
 	case Dates:
 		dense, codes = 1, []int{12, 7}
 		if c.Type.OID != types.DateOID {
@@ -343,6 +351,17 @@ func (c *FitCol) shape() (dense int, codes []int) {
 	return dense, codes
 }
 
+// slots is how many slots a column has, whose codes have these.
+func (c *FitCol) slots(codes []int) (n int) {
+	if c.Encoder == Terms {
+		return len(c.Cats)
+	}
+	for _, k := range codes {
+		n += k
+	}
+	return n
+}
+
 // count sums the shapes up.
 func (f *Fitted) count() {
 	f.Dense, f.Codes, f.OneHot = 0, 0, 0
@@ -351,9 +370,7 @@ func (f *Fitted) count() {
 		dense, codes := c.shape()
 		f.Dense += dense
 		f.Codes += len(codes)
-		for _, n := range codes {
-			f.OneHot += n
-		}
+		f.OneHot += c.slots(codes)
 	}
 }
 
@@ -397,6 +414,11 @@ func (f *Fitted) Slots() []Slot {
 				}
 			}
 			dense = append(dense, s)
+		}
+		if c.Encoder == Terms {
+			for _, term := range c.Cats {
+				oneHot = append(oneHot, Slot{Column: c.Name, Name: c.Name + " has " + term, Category: term, Scale: c.Bounds[termsScale]})
+			}
 		}
 		for k, slots := range codes {
 			for j := range slots {
@@ -490,6 +512,8 @@ func (c *FitCol) shaped() bool {
 	switch c.Encoder {
 	case Hashed: // it is a OneHot
 		return false
+	case Terms:
+		return c.Type.IsString() && (len(c.Bounds) == termsHead || len(c.Bounds) == termsHead+len(c.Cats)) && c.grams().valid() && c.Bounds[termsScale] >= 1
 	case TargetEncode:
 		return c.Dim > 0 && c.Dim <= MaxClasses && len(c.Bounds) == c.Dim*(len(c.Cats)+1)
 	case Spline:

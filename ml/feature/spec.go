@@ -45,6 +45,7 @@ const (
 	TargetEncode                     // the mean of the target over the rows of the category, of each class its share
 	Hashed                           // one-hot over Buckets slots that a hash gives; fitted it is a OneHot without categories of its own
 	Spline                           // B-splines over Buckets knots at quantiles
+	Terms                            // words of texts, counted or by TF-IDF: sparse numbers
 	numEncoders
 )
 
@@ -70,8 +71,8 @@ type Col struct {
 	Fill          Fill
 	NoIndicator   bool      // no column that says where NULLs were
 	MaxCategories int       // 0: Spec.Categories
-	Boundaries    []float64 // Bucketize: ascending; TargetEncode: how strong to smooth, none for what the data suggest; Spline: the degree
-	Buckets       int       // QuantileBucketize; Hashed: slots; Spline: knots
+	Boundaries    []float64 // Bucketize: ascending; TargetEncode: how strong to smooth, none for what the data suggest; Spline: the degree; Terms: see termsLeast
+	Buckets       int       // QuantileBucketize; Hashed: slots; Spline: knots; Terms: how many terms at most, 0 for all
 	// Target marks a Feature that is a further target beside the label. It is encoded
 	// with the features, as a number or by Class, and separated from them by
 	// Fitted.Without.
@@ -92,6 +93,8 @@ type Spec struct {
 	// 0 for DefaultCategories. It follows from the family, and is not encoded.
 	Categories int
 	Silence    bool // columns that are the same in all rows say nothing; see FitCol.Silent
+	// Charge is asked for the memory of what has no other bound: the terms of texts. nil: nobody asks. It is of a node, and not encoded.
+	Charge func(bytes int64) error
 	// Gaps has NaN in arrays stand for a missing element, which is imputed. It follows from
 	// the options, and is not encoded.
 	Gaps bool
@@ -223,6 +226,8 @@ func (s *Spec) resolveFeature(c *Col) error {
 		ok = c.Type.IsNumber()
 	case OneHot, Ordinal, Class, TargetEncode, Hashed:
 		ok = c.Type.IsNumber() || isCategory(c.Type) || c.Type.OID == types.DateOID || c.Type.OID == types.UUIDOID
+	case Terms:
+		ok = c.Type.IsString() && isCategory(c.Type)
 	case Dates:
 		ok = c.Type.IsStamp()
 	case Instant:

@@ -191,6 +191,7 @@ type CatCount struct {
 const (
 	maxDistinct = 1 << 20 // of a feature column
 	MaxClasses  = 1000    // of a label
+	maxSeen     = 1 << 22 // different terms of a column's texts
 )
 
 // Hold converts the statistics of rows as training rows into those of the same rows
@@ -295,8 +296,15 @@ func (s *Spec) MergeStats(a, b *Stats) (*Stats, error) {
 		if label {
 			limit = MaxClasses
 		}
+		terms := s.Cols[i].Encoder == Terms
+		if terms {
+			limit = maxSeen
+		}
 		var over bool
 		if z.Cats, over = mergeCats(x.Cats, y.Cats, limit); over {
+			if terms {
+				return nil, errManyTerms(s.Cols[i].Name, maxSeen, "Take shorter n-grams, or fewer texts.")
+			}
 			if label {
 				return nil, errManyClasses(&s.Cols[i])
 			}

@@ -19,6 +19,11 @@ type Transform struct {
 	Pos    int
 }
 
+// Of functions of texts.
+var termParams = []string{"ngram_range", "max_features", "min_df"}
+
+const termUsage = "(x [, ARRAY[1, 2] [, max_features [, min_df]]]), with 1 to 5 words, 1 to 1048576 terms, and a number of rows"
+
 // transforms are the functions that are implemented, with the names of their arguments after the column.
 var transforms = []struct {
 	name   string
@@ -102,11 +107,39 @@ var transforms = []struct {
 		c.Boundaries = []float64{float64(degree)}
 		return ok
 	}},
+	{"ngrams", termParams, termUsage, setTerms(0)},
+	{"tf_idf", termParams, termUsage, setTerms(1)},
 }
 
 // Expansions are the functions that stand for expressions: the statement computes these, and encoders see
 // no more of them.
 var Expansions = []string{"cyclic", "feature_cross", "polynomial_expand"}
+
+// setTerms reads the arguments of the functions of texts: the range of words, how many terms at most, and how many rows a term needs.
+func setTerms(idf float64) func(c *Col, a []types.Datum) bool {
+	return func(c *Col, a []types.Datum) bool {
+		g, least := []int{1, 1}, 1
+		if len(a) > 0 && a[0] != nil {
+			list := []types.Datum{a[0], a[0]}
+			if arr, ok := a[0].(types.Array); ok {
+				list = arr.Elems
+			}
+			if len(list) != 2 {
+				return false
+			}
+			for i, d := range list {
+				v, ok := types.Float(d)
+				if g[i] = int(v); !ok || float64(g[i]) != v {
+					return false
+				}
+			}
+		}
+		c.Encoder = Terms
+		ok := (len(a) < 2 || a[1] == nil || whole(a, 1, 1, maxTerms, &c.Buckets)) && whole(a, 2, 1, math.MaxInt32, &least) && grams{g[0], g[1]}.valid()
+		c.Boundaries = []float64{float64(g[0]), float64(g[1]), float64(least), idf}
+		return ok
+	}
+}
 
 // Transforms are the names of the functions of ml that may stand in TRANSFORM.
 func Transforms() (names []string) {
@@ -118,8 +151,8 @@ func Transforms() (names []string) {
 
 // knownTransforms are functions of BigQuery ML, and what other systems have beside them, that are not implemented:
 // they are 0A000, other names are undefined functions. Some have a hint.
-var knownTransforms = map[string]string{"bag_of_words": "", "convert_color_space": "", "convert_image_type": "", "decode_image": "", "multi_hot_encoder": "", "ngrams": "",
-	"normalizer": "", "resize_image": "", "tf_idf": "",
+var knownTransforms = map[string]string{"bag_of_words": "", "convert_color_space": "", "convert_image_type": "", "decode_image": "", "multi_hot_encoder": "",
+	"normalizer": "", "resize_image": "",
 	"lag":               "TRANSFORM sees one row at a time: write lag(…) OVER (PARTITION BY … ORDER BY …) in the query.",
 	"knn_imputer":       "Use ml.imputer, or fill the gaps in the query.",
 	"iterative_imputer": "Use ml.imputer, or fill the gaps in the query."}

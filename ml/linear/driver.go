@@ -19,6 +19,7 @@ type driver struct {
 	how    string
 	primal string // how, where there were not few rows
 	errors bool   // standard errors are wanted
+	sparse bool   // features are, and no products of columns are computed
 	stop   bool   // early_stop
 	least  float64
 	kept   family.Charge
@@ -88,6 +89,12 @@ func (g *glm) NewDriver(s *family.Setup, n *family.Node) (family.Driver, error) 
 	if d.how, err = g.method(o, d.root.l1, p.outputs, p.per-1); err != nil {
 		return nil, err
 	}
+	if d.sparse = s.Fitted.Sparse(); d.sparse && (d.how == byGram || d.how == newton) { // these multiply columns
+		if o.Text("optimizer", "auto") != "auto" {
+			return nil, pgerr.Unsupported("optimizer %s does not take sparse features, such as the terms of texts", o.Text("optimizer", "")).At(o.Pos("optimizer")).WithHint("Use lbfgs.")
+		}
+		d.how = lbfgs
+	}
 	if err := g.fit(o, d.how); err != nil {
 		return nil, err
 	}
@@ -98,13 +105,15 @@ func (g *glm) NewDriver(s *family.Setup, n *family.Node) (family.Driver, error) 
 		switch {
 		case stochastic(o):
 			return nil, pgerr.Unsupported("p-values are of the minimum, which optimizer %s does not find", d.how).At(o.Pos("calculate_p_values"))
+		case d.sparse:
+			return nil, pgerr.Unsupported("p-values of sparse features are not supported").At(o.Pos("calculate_p_values"))
 		case p.outputs > 1:
 			return nil, pgerr.Unsupported("p-values of more than two classes are not supported").At(o.Pos("calculate_p_values"))
 		case p.per > newtonParams:
 			return nil, pgerr.New(pgerr.ProgramLimitExceeded, "p-values of at most %d parameters are supported, not %d", newtonParams, p.per)
 		}
 	}
-	if few(d) {
+	if !d.sparse && few(d) {
 		d.primal, d.how = d.how, byRows
 	}
 	return d, d.kept.Set(d.bytes())

@@ -42,6 +42,7 @@ func (g *glm) Plan(r *family.Request) (*family.Plan, error) {
 	}
 	// Without an intercept a constant column may be one.
 	p := family.Plan{Scope: family.ByNode, Standardize: true, Categories: 1 << 13, Silence: o.Bool("fit_intercept", true), MaxIterations: o.Int("max_iterations", 100)}
+	p.Sparse = !stochastic(o)
 	l1, _ := g.penalty(o, 1)
 	switch {
 	case stochastic(o):

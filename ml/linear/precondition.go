@@ -17,7 +17,7 @@ const gramParams = 96
 
 // preconditions reports whether that is worth while.
 func (d *driver) preconditions() bool {
-	return d.how == lbfgs && d.root.l1 == 0 && d.g.task == family.Classification && d.root.per <= gramParams
+	return d.how == lbfgs && !d.sparse && d.root.l1 == 0 && d.g.task == family.Classification && d.root.per <= gramParams
 }
 
 // inUnits reports whether the optimiser works in units of its own: of Huber's target, whose

@@ -72,7 +72,7 @@ type span struct {
 
 // spanBytes returns the memory of spans.
 func (p *problem) spanBytes() int64 {
-	if p.oneHot < manySlots {
+	if p.oneHot < manySlots || p.f.Sparse() {
 		return 0
 	}
 	return mostSpans * 8 * int64(p.outputs) * block.SpanRows

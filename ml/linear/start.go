@@ -53,7 +53,7 @@ func (d *driver) bounded(b *bounds) error {
 	}
 	if d.inUnits() {
 		d.setUnits(b)
-		if d.uneven() && d.root.per <= gramParams {
+		if d.uneven() && !d.sparse && d.root.per <= gramParams {
 			d.phase = toGram
 			return nil
 		}

@@ -24,7 +24,7 @@ type worker struct {
 // NewWorker implements family.Family.
 func (g *glm) NewWorker(s *family.Setup, n *family.Node) (family.Worker, error) {
 	w := &worker{p: g.problem(s), rows: s.Rows}
-	if w.p.oneHot >= manySlots {
+	if w.p.oneHot >= manySlots && !s.Fitted.Sparse() {
 		w.sorted = &sorted{node: n, of: map[family.Rows]*block.BySlot{}}
 	}
 	return w, nil

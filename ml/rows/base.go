@@ -27,6 +27,8 @@ type base struct {
 	drawer   *holdout.Drawer
 	fitted   *feature.Fitted
 
+	termsMemory *mem.Account // of the terms of texts, until rows are encoded; nil: none were seen
+
 	reads          int64
 	moved, encoded atomic.Int64
 }
@@ -44,6 +46,10 @@ func (b *base) Usage() Usage { return Usage{b.reads, b.moved.Load(), b.encoded.L
 func (b *base) end() {
 	if b.tally != nil {
 		b.tally.close()
+	}
+	if b.termsMemory != nil {
+		b.termsMemory.Close()
+		b.termsMemory = nil
 	}
 	b.cfg.Send = nil
 }
@@ -66,8 +72,10 @@ func (b *base) own(leaves int) []int {
 func (b *base) encode(e *Encoding, part *record.View, d *unfitted, i int) (out *block.Block, err error) {
 	f := e.Fitted
 	n := 4 * int64(len(part.Windows()))
+	sparse := int64(0)
 	if d == nil {
-		n += block.Bytes(part.Rows, f.Dense, f.Codes, f.Narrow)
+		sparse = feature.SparseBytes(b.Spec, part)
+		n += sparse + block.Bytes(part.Rows, f.Dense, f.Codes, f.Narrow)
 	}
 	if err := b.blocks.Reserve(n); err != nil {
 		b.unfitted.drop(b.blocks) // they can be had again
@@ -79,6 +87,7 @@ func (b *base) encode(e *Encoding, part *record.View, d *unfitted, i int) (out *
 		out = e.Fitted.Finish(b.Spec, [...]*feature.UnfittedBlock{d.Train, d.Held}[i], part, e.ClassWeights)
 	} else {
 		out = e.Fitted.EncodeLeaf(b.Spec, part, i == 1, e.ClassWeights)
+		b.blocks.Unreserve(sparse - out.Sparse.Bytes())
 	}
 	if b.Windows != nil {
 		b.Windows.Mark(out, part)

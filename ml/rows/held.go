@@ -126,6 +126,9 @@ func (h *held) Stats(out *holdout.Holdout, _ []block.RowHash) (Work, error) {
 // it, keeps its unfitted block.
 func (h *held) collect(ctx context.Context, leaf int, v *record.View) (*feature.Stats, error) {
 	h.unfitted.drop(h.blocks, leaf)
+	if feature.Sparse(h.Spec) {
+		return h.terms().Collect(ctx, v)
+	}
 	if !h.Spec.HasUnfitted() {
 		return h.Spec.Collect(ctx, v)
 	}
@@ -147,6 +150,22 @@ func (h *held) NextFold() error {
 	h.unfitted.clear()
 	h.drawer, h.fitted = nil, nil
 	return nil
+}
+
+// terms returns the specification of the rows that charges what statistics of texts take, until the rows are encoded.
+func (h *held) terms() *feature.Spec {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.termsMemory == nil {
+		h.termsMemory = h.cfg.Pool.Account("terms of texts", false)
+	}
+	s, acct := *h.Spec, h.termsMemory
+	s.Charge = func(n int64) error {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		return acct.Grow(n)
+	}
+	return &s
 }
 
 // leaf returns a leaf's rows, which are built on first use.

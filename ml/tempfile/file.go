@@ -160,7 +160,7 @@ var ErrNoMapping = errors.New("no writable mappings")
 
 // Bytes views numbers as their bytes in this machine's order; such bytes never
 // leave the machine.
-func Bytes[T int32 | float32 | float64 | uint32 | ~[16]byte](v []T) []byte {
+func Bytes[T int32 | int64 | float32 | float64 | uint32 | ~[16]byte](v []T) []byte {
 	if len(v) == 0 {
 		return nil
 	}
@@ -168,7 +168,7 @@ func Bytes[T int32 | float32 | float64 | uint32 | ~[16]byte](v []T) []byte {
 }
 
 // Numbers is the reverse of Bytes; b is aligned to eight bytes.
-func Numbers[T uint16 | int32 | float32 | float64 | uint32 | ~[16]byte](b []byte) []T {
+func Numbers[T uint16 | int32 | int64 | float32 | float64 | uint32 | ~[16]byte](b []byte) []T {
 	if len(b) == 0 {
 		return nil
 	}

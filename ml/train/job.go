@@ -428,6 +428,9 @@ func (j *Job) encoders(transforms []feature.Transform) error {
 		if err := transforms[i].Apply(s); err != nil {
 			return err
 		}
+		if c := feature.Sparse(s); c && !j.InPlace() || c && !j.Plan.Sparse || c && s.Targets() != nil {
+			return errSparse(j).At(transforms[i].Pos)
+		}
 		if j.windows != nil && s.OutOfFold() {
 			return pgerr.Unsupported("ml.target_encode does not go with windows and groups of rows").At(transforms[i].Pos)
 		}
@@ -464,6 +467,12 @@ func (j *Job) encoders(transforms []feature.Transform) error {
 		return err
 	}
 	return j.windows.Check(l)
+}
+
+// errSparse is the error for features that the family, or what the options ask of it, does not take.
+func errSparse(j *Job) *pgerr.Error {
+	return pgerr.Unsupported("terms of texts are sparse features, which %s does not take here", j.Family.Info().Name).
+		WithHint("The linear models take them, such as logistic_regression, with one target, without mini-batches, windows and ml.target_encode.")
 }
 
 // makeSeries makes the column of times of a series the job's only feature.

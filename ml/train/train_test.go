@@ -599,7 +599,7 @@ func TestTransforms(t *testing.T) {
 		t.Errorf("%s %v", got, res.Metrics)
 	}
 	for code, bad := range map[pgerr.Code]feature.Transform{
-		"0A000": {Column: "a", Func: "polynomial_expand"}, "42883": {Column: "a", Func: "magic"},
+		"0A000": {Column: "a", Func: "multi_hot_encoder"}, "42883": {Column: "a", Func: "magic"},
 		"22023": {Column: "a", Func: "imputer", Args: []types.Datum{"magic"}}, "42703": {Column: "nope", Func: "imputer"}, "42804": {Column: "city", Func: "min_max_scaler"}} {
 		if _, err := NewJob("logistic_regression", []string{"y"}, nil, []feature.Transform{bad}, tb.cols); !pgerr.Is(err, code) {
 			t.Errorf("%v: %v", bad, err)

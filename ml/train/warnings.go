@@ -35,7 +35,7 @@ func (r *runner) warnings(st *feature.Stats, p family.Predictor) (out []Warning)
 		}
 	}
 	for i, c := range r.job.spec.Cols {
-		if c.Role == feature.Feature && !c.Target && c.Encoder != feature.Instant && r.job.Plan.Pair == nil && c.Name != r.job.Plan.Identity && st.Rows >= fewRows && identifies(&c, &st.Cols[i], st.Rows) {
+		if c.Role == feature.Feature && !c.Target && !r.job.namesRows(&c) && st.Rows >= fewRows && identifies(&c, &st.Cols[i], st.Rows) {
 			say(fmt.Sprintf("Leave it out: SELECT * EXCLUDE (%s).", c.Name), "the feature %q seems to identify rows: nothing learnt of it will hold for others", c.Name)
 			continue
 		}
@@ -119,4 +119,9 @@ func identifies(c *feature.Col, st *feature.ColStats, rows int64) bool {
 		return true
 	}
 	return idName.MatchString(c.Name) && spread > consecutive/4
+}
+
+// namesRows reports whether a column's values are expected to be different in most rows.
+func (j *Job) namesRows(c *feature.Col) bool {
+	return c.Encoder == feature.Instant || c.Encoder == feature.Terms || j.Plan.Pair != nil || c.Name == j.Plan.Identity
 }

@@ -30,6 +30,7 @@ var questions = map[string][]string{
 	"out-of-memory":       {"error 53200", "statement needs too much ram"},
 	"which-algorithm":     {"what model type should i choose", "random forest or logistic regression, which to pick"},
 	"features":            {"one-hot encode a categorical column", "use strings and timestamps as model inputs"},
+	"text-features":       {"text classification with tf-idf", "sentiment of reviews from words and n-grams"},
 	"past-values":         {"lag and rolling average features", "yesterday's value as a model input"},
 	"python-functions":    {"apply a python function to every row", "write a custom aggregate"},
 	"pivot":               {"crosstab of rows into columns", "melt a wide table to long format"},

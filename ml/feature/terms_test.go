@@ -1,0 +1,76 @@
+package feature
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/apache/arrow/go/v15/arrow"
+
+	"github.com/tributarydb/tributary/ml/record"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// TestTokens: the terms are those of scikit-learn's CountVectorizer.
+func TestTokens(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                         "",
+		"A good FILM, good_film!":  "good|film|good_film|good film|film good_film",
+		"x y zz":                   "zz",
+		"Straße 東京 naïve É1 don't": "straße|東京|naïve|é1|don|straße 東京|東京 naïve|naïve é1|é1 don",
+		"a\xffbc":                  "bc",
+	} {
+		var got []string
+		tok := tokens{grams: grams{1, 2}}
+		tok.each([]byte(text), func(term []byte) { got = append(got, string(term)) })
+		if s := strings.Join(got, "|"); s != want {
+			t.Errorf("%q has %q, want %q", text, s, want)
+		}
+	}
+}
+
+// TestTerms: numbers of texts are scikit-learn's, those of unknown terms and of NULL are none.
+func TestTerms(t *testing.T) {
+	train := column(types.Text, "red fish blue fish", "one fish", nil, "red red red")
+	ask := column(types.Text, "blue fish fish", "unknown", nil, "red one")
+	for _, c := range []struct {
+		name     string
+		settings []float64 // least, most, min_df, idf
+		most     int
+		terms    string
+		want     []string
+	}{
+		{"tf-idf", []float64{1, 1, 1, 1}, 0, "blue|fish|one|red", []string{"0.5356 0.8445", "", "", "0.7853 0.6191"}},
+		{"counts", []float64{1, 1, 1, 0}, 0, "blue|fish|one|red", []string{"0.25 0.5", "", "", "0.25 0.25"}},
+		{"few", []float64{1, 1, 2, 0}, 0, "fish|red", []string{"0.5", "", "", "0.25"}},
+		{"two", []float64{1, 1, 1, 0}, 2, "fish|red", []string{"0.5", "", "", "0.25"}},
+		{"pairs", []float64{2, 2, 1, 1}, 0, "blue fish|fish blue|one fish|red fish|red red", []string{"1", "", "", ""}},
+	} {
+		f, err := fitOne(t, Col{Column: record.Column{Type: types.Text}, Encoder: Terms, Boundaries: c.settings, Buckets: c.most}, train)
+		if err != nil {
+			t.Fatal(c.name, err)
+		}
+		if terms := strings.Join(f.Cols[0].Cats, "|"); terms != c.terms || f.OneHot != len(f.Cols[0].Cats) || len(f.Slots()) != f.Params() {
+			t.Errorf("%s: terms %s, %d slots", c.name, terms, f.OneHot)
+		}
+		b, err := f.EncodeColumns([]arrow.Array{ask}, ask.Len())
+		if err != nil {
+			t.Fatal(c.name, err)
+		}
+		for i, want := range c.want {
+			got := []string{}
+			for _, v := range b.Sparse.Value[b.Sparse.Start[i]:b.Sparse.Start[i+1]] {
+				got = append(got, fmt.Sprintf("%.4g", v))
+			}
+			if s := strings.Join(got, " "); s != want {
+				t.Errorf("%s: row %d is %s, want %s", c.name, i, s, want)
+			}
+		}
+		if n := len(b.Sparse.Start); n != b.Padded()+1 {
+			t.Errorf("%s: %d rows", c.name, n)
+		}
+	}
+	if _, err := fitOne(t, Col{Column: record.Column{Type: types.Text}, Encoder: Terms, Boundaries: []float64{1, 1, 9, 1}}, train); err == nil {
+		t.Error("a vocabulary of no terms")
+	}
+}
