@@ -55,7 +55,7 @@ func (f *Fitted) NewBinner(p *profile.Profile) *Binner {
 	}
 	for k, at := range all {
 		c, col := &f.Cols[at.col], &p.Columns[k]
-		if (c.slots() == 0) != col.Numeric {
+		if (c.values() == 0) != col.Numeric {
 			return nil
 		}
 		if col.Numeric && c.Dim == 0 {
@@ -91,7 +91,7 @@ func binsOfSlots(c *FitCol, col *profile.Column) []byte {
 	for i, name := range col.Categories {
 		known[name] = byte(i)
 	}
-	of := make([]byte, c.slots()+1)
+	of := make([]byte, c.values()+1)
 	for s := range of {
 		of[s] = byte(len(col.Categories)) // all others
 		if s < c.named() {

@@ -53,9 +53,7 @@ func (f *Fitted) profiled() (out []profiled) {
 			out = append(out, p)
 		}
 		dense, code = dense+n, code+len(codes)
-		for _, k := range codes {
-			oneHot += k
-		}
+		oneHot += c.slots(codes)
 		if c.Encoder == Instant || len(out) > mostProfiled {
 			return nil
 		}
@@ -63,8 +61,8 @@ func (f *Fitted) profiled() (out []profiled) {
 	return out
 }
 
-// slots returns how many values a column of categories has, beside NULL; 0 for one of numbers.
-func (c *FitCol) slots() int {
+// values returns how many values a column of categories has, beside NULL; 0 for one of numbers.
+func (c *FitCol) values() int {
 	switch c.Encoder {
 	case OneHot:
 		return len(c.Cats) + c.Dim
@@ -104,7 +102,7 @@ func (c *FitCol) named() int {
 	if c.Encoder == OneHot {
 		return len(c.Cats)
 	}
-	return c.slots()
+	return c.values()
 }
 
 // Draft is what a profile is made of: of some rows, or merged.
@@ -141,7 +139,7 @@ func (f *Fitted) NewDrafter(centers []float64) *Drafter {
 	}
 	d.draft.Cols = make([]draftCol, len(d.cols))
 	for k, p := range d.cols {
-		if n := f.Cols[p.col].slots(); n > 0 {
+		if n := f.Cols[p.col].values(); n > 0 {
 			d.draft.Cols[k].slots = make([]int64, n+2)
 		}
 	}
@@ -154,7 +152,7 @@ func (f *Fitted) Centers(s *Spec, st *Stats) (out []float64) {
 	for _, p := range f.profiled() {
 		c, mid := &f.Cols[p.col], 0.0
 		at := slices.IndexFunc(s.Cols, func(x Col) bool { return x.Role == Feature && x.Name == c.Name })
-		if at >= 0 && c.slots() == 0 && c.Dim == 0 {
+		if at >= 0 && c.values() == 0 && c.Dim == 0 {
 			if n := st.Cols[at].Number; n != nil {
 				mid = n.Mean
 			}
@@ -293,7 +291,7 @@ func (f *Fitted) Profile(d *Draft, centers []float64, s *Spec, st *Stats) *profi
 	budget := min(max(profileBins/len(cols), leastBins), profile.MostBins-1)
 	for k, p := range cols {
 		c, from := &f.Cols[p.col], &d.Cols[k]
-		if n := c.slots(); n == 0 != (from.slots == nil) || n > 0 && len(from.slots) != n+2 {
+		if n := c.values(); n == 0 != (from.slots == nil) || n > 0 && len(from.slots) != n+2 {
 			return nil
 		}
 		col := profile.Column{Name: p.name, Missing: from.missing}
