@@ -35,7 +35,7 @@ func (r *runner) warnings(st *feature.Stats, p family.Predictor) (out []Warning)
 		}
 	}
 	for i, c := range r.job.spec.Cols {
-		if c.Role == feature.Feature && !c.Target && !r.job.namesRows(&c) && st.Rows >= fewRows && identifies(&c, &st.Cols[i], st.Rows) {
+		if c.Role == feature.Feature && !c.Target && !namesRows(r.job.Plan, &c) && st.Rows >= fewRows && identifies(&c, &st.Cols[i], st.Rows) {
 			say(fmt.Sprintf("Leave it out: SELECT * EXCLUDE (%s).", c.Name), "the feature %q seems to identify rows: nothing learnt of it will hold for others", c.Name)
 			continue
 		}
@@ -122,6 +122,6 @@ func identifies(c *feature.Col, st *feature.ColStats, rows int64) bool {
 }
 
 // namesRows reports whether a column's values are expected to be different in most rows.
-func (j *Job) namesRows(c *feature.Col) bool {
-	return c.Encoder == feature.Instant || c.Encoder == feature.Terms || j.Plan.Pair != nil || c.Name == j.Plan.Identity
+func namesRows(p *family.Plan, c *feature.Col) bool {
+	return c.Encoder == feature.Instant || c.Encoder == feature.Terms || p.Pair != nil || c.Name == p.Identity
 }
