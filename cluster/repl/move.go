@@ -120,7 +120,7 @@ func (r *Repl) send(ctx context.Context, node uint64, s *catalog.Segment) error 
 		return err
 	}
 	defer put.Cancel()
-	if err := r.o.Store.Send(ctx, s.ID, chunk, put.Send); err != nil {
+	if err := r.o.Store.Send(ctx, s.ID, store.NewBlocks(chunk), put.Send); err != nil {
 		return err
 	}
 	_, err = put.Finish()
@@ -168,7 +168,7 @@ func (r *Repl) handleFetch(ctx context.Context, ticket []byte, send func([]byte)
 	if err != nil {
 		return err
 	}
-	return r.o.Store.Send(ctx, id, chunk, send)
+	return r.o.Store.Send(ctx, id, store.NewBlocks(chunk), send)
 }
 
 // Fetch implements store.Remote.
@@ -222,7 +222,7 @@ func (r *Repl) Read(ctx context.Context, s *catalog.Segment, take func(read func
 		return err
 	}
 	if r.o.Store.Has(s.ID) {
-		err := take(func(to func([]byte) error) error { return r.o.Store.Send(ctx, s.ID, chunk, to) })
+		err := take(func(to func([]byte) error) error { return r.o.Store.Send(ctx, s.ID, store.OneBlock(), to) })
 		var bad *store.CorruptError
 		if err == nil || !errors.As(err, &bad) {
 			return err

@@ -88,8 +88,17 @@ func (in *Incoming) Commit() error {
 // Abort discards what was received.
 func (in *Incoming) Abort() { in.f.abort() }
 
-// Send passes a file's bytes to send in blocks of a size, which send may keep.
-func (s *Store) Send(ctx context.Context, id catalog.SegmentID, block int, send func([]byte) error) error {
+// NewBlocks is the room of Send to who may keep the blocks.
+func NewBlocks(size int) func() []byte { return func() []byte { return make([]byte, size) } }
+
+// OneBlock is the room of Send to who keeps none: small enough to stay in a processor's cache.
+func OneBlock() func() []byte {
+	b := make([]byte, 256<<10)
+	return func() []byte { return b }
+}
+
+// Send passes a file's bytes to send, in the blocks that room returns.
+func (s *Store) Send(ctx context.Context, id catalog.SegmentID, room func() []byte, send func([]byte) error) error {
 	f, err := s.fs.Open(s.path(id))
 	if errors.Is(err, fs.ErrNotExist) {
 		return &CorruptError{Segment: id, Missing: true}
@@ -98,7 +107,7 @@ func (s *Store) Send(ctx context.Context, id catalog.SegmentID, block int, send 
 		return ioError(err, "open", s.path(id))
 	}
 	defer f.Close()
-	for b, err := range disk.Blocks(f, func() []byte { return make([]byte, block) }) { // a new one each time: the sender may keep it
+	for b, err := range disk.Blocks(f, room) {
 		if err != nil {
 			return ioError(err, "read", s.path(id))
 		}
@@ -115,7 +124,7 @@ func (s *Store) Send(ctx context.Context, id catalog.SegmentID, block int, send 
 // Verify reads a whole file and compares its hash.
 func (s *Store) Verify(ctx context.Context, ref *catalog.Segment) error {
 	sum := SumOf(ref)
-	if err := s.Send(ctx, ref.ID, 1<<20, func(b []byte) error { sum.Write(b); return nil }); err != nil {
+	if err := s.Send(ctx, ref.ID, OneBlock(), func(b []byte) error { sum.Write(b); return nil }); err != nil {
 		return err
 	}
 	if !sum.Good() {

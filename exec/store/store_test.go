@@ -674,7 +674,7 @@ func TestSweep(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Send(ctx, c.ID, 1<<20, func(b []byte) error { _, err := in.Write(b); return err }); err != nil {
+	if err := s.Send(ctx, c.ID, store.OneBlock(), func(b []byte) error { _, err := in.Write(b); return err }); err != nil {
 		t.Fatal(err)
 	}
 	if err := in.Commit(); err != nil {

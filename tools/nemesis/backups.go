@@ -217,7 +217,7 @@ func (b *backups) restore(ctx context.Context, f fault, r *rand.Rand) error {
 		}
 		b.schema(ctx, f.nodes[0], o, "'"+b.archive+"' AS OF '"+at.Format(time.RFC3339Nano)+"'", r)
 	case "latest":
-		row, err := b.statement(ctx, f.nodes[0], "SELECT archived_at FROM cluster.archive WHERE archived_at IS NOT NULL")
+		row, err := b.statement(ctx, f.nodes[0], "SELECT archived_at FROM cluster.archive WHERE archived_version IS NOT NULL")
 		if err != nil || row == nil {
 			return nil
 		}
@@ -434,6 +434,13 @@ func (b *backups) past(ctx context.Context, node int, o observation, at time.Tim
 		b.done["restore past, refused"]++
 	}
 	return err
+}
+
+// replaced notes that a node is another from now on: when all are, nobody knows what was before.
+func (b *backups) replaced() {
+	b.mu.Lock()
+	b.began = time.Now()
+	b.mu.Unlock()
 }
 
 // final makes a backup when nothing is wrong any more, and reads the past of each node.

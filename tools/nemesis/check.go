@@ -118,11 +118,15 @@ func (c *cluster) leftovers(ctx context.Context, s *session) error {
 				return nil // its checkpoint is a file that SQL does not name
 			}
 		}
-		if rows, err = s.try(ctx, "SELECT coalesce(sum(files), 0)::int8 FROM cluster.history"); err != nil {
-			return err
+		kept := int64(0)
+		if c.o.Before == "" { // that keeps no past
+			if rows, err = s.try(ctx, "SELECT coalesce(sum(files), 0)::int8 FROM cluster.history"); err != nil {
+				return err
+			}
+			kept = number(rows[0][0])
 		}
 		for _, n := range c.nodes {
-			past := number(rows[0][0])
+			past := kept
 			for _, dir := range []string{"segments", "temp"} {
 				files, err := os.ReadDir(filepath.Join(n.data(), dir))
 				if err != nil {

@@ -33,6 +33,9 @@ func (c *cluster) memberFault(ctx context.Context, f fault) {
 	if err := c.start(ctx, i, "--join", c.mesh.addr(f.nodes[1]), "--join-secret", filepath.Join(c.nodes[f.nodes[1]].data(), "cluster-secret")); err != nil && ctx.Err() == nil {
 		c.report("joining again: %v", err)
 	}
+	if c.backups != nil {
+		c.backups.replaced()
+	}
 }
 
 // removed asks the other nodes until one of them reports that the node is no longer a
