@@ -16,8 +16,8 @@ import (
 	"github.com/tributarydb/tributary/exec/profile"
 	"github.com/tributarydb/tributary/exec/vector"
 	"github.com/tributarydb/tributary/ml/family"
-	"github.com/tributarydb/tributary/ml/feature"
 	"github.com/tributarydb/tributary/ml/model"
+	"github.com/tributarydb/tributary/ml/profiling"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
@@ -31,7 +31,7 @@ type scorer struct {
 	order  [][]int
 	acct   *mem.Account // of the buffers of scoring, which are reused; nil where they are not charged
 	memory vector.Arena // for scores that need not outlive the call
-	bins   *feature.Binner
+	bins   *profiling.Binner
 }
 
 // Score implements function.Scorer.
@@ -217,7 +217,7 @@ func (s *scorer) binned(p *expr.Predict, cols []arrow.Array, n int) (arrow.Array
 		if err != nil {
 			return nil, err
 		}
-		if s.bins = s.s.Model().Fitted.NewBinner(of); s.bins == nil {
+		if s.bins = profiling.NewBinner(s.s.Model().Fitted, of); s.bins == nil {
 			return nil, pgerr.New(pgerr.DataCorrupted, "the statistics are of other features than model %q has", p.Model)
 		}
 	}

@@ -197,15 +197,15 @@ func (f *Fitted) writers(b *block.Block, src source, cols []int) []func(from, to
 	var dense, code, oneHot int
 	for i := range f.Cols {
 		c := &f.Cols[i]
-		n, codes := c.shape()
+		n, codes, slots := c.Widths()
 		if c.Encoder == Terms {
 			terms = append(terms, termColumn{c: c, col: cols[i], oneHot: int32(oneHot), tokens: tokens{grams: c.grams()}})
 		} else {
 			puts = append(puts, w.column(c, src, cols[i], dense, code, int32(oneHot)))
 		}
 		dense += n
-		code += len(codes)
-		oneHot += c.slots(codes)
+		code += codes
+		oneHot += slots
 	}
 	if terms != nil {
 		b.Sparse = &block.Sparse{}

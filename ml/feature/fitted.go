@@ -367,10 +367,10 @@ func (f *Fitted) count() {
 	f.Dense, f.Codes, f.OneHot = 0, 0, 0
 	for i := range f.Cols {
 		c := &f.Cols[i]
-		dense, codes := c.shape()
+		dense, codes, slots := c.Widths()
 		f.Dense += dense
-		f.Codes += len(codes)
-		f.OneHot += c.slots(codes)
+		f.Codes += codes
+		f.OneHot += slots
 	}
 }
 
@@ -438,7 +438,7 @@ func (f *Fitted) Slots() []Slot {
 					cat = KeyText(c.Type, c.Cats[j])
 					name = c.Name + " = " + cat
 				default:
-					cat = bucketText(c.Bounds, j)
+					cat = BucketText(c.Bounds, j)
 					name = c.Name + " in " + cat
 				}
 				s := Slot{Column: c.Name, Name: name, Category: cat, Scale: 1}
@@ -452,7 +452,8 @@ func (f *Fitted) Slots() []Slot {
 	return append(dense, oneHot...)
 }
 
-func bucketText(b []float64, j int) string {
+// BucketText names bucket j of those with these bounds.
+func BucketText(b []float64, j int) string {
 	lo, hi := "-inf", "inf"
 	if j > 0 {
 		lo = fmt.Sprint(b[j-1])

@@ -11,6 +11,12 @@ func (f *Fitted) CodeSlots() []int {
 	return out
 }
 
+// Widths returns how many numbers and codes of a row a column has, and how many OneHot slots.
+func (c *FitCol) Widths() (dense, codes, slots int) {
+	dense, of := c.shape()
+	return dense, len(of), c.slots(of)
+}
+
 // Codes returns the number of a column's codes.
 func (c *FitCol) Codes() int {
 	_, codes := c.shape()

@@ -59,7 +59,7 @@ func checkClassWeights(j *Job) error {
 }
 
 // mayFold returns an error for options that exclude cross-validation.
-func (j *Job) mayFold() error {
+func mayFold(j *Job) error {
 	if j.Folds() == 0 {
 		return nil
 	}
@@ -192,7 +192,7 @@ func newJob(algorithm string, predict []string, args []family.Arg, transforms []
 	if err := mayAdjust(j); err != nil {
 		return nil, err
 	}
-	if err := j.mayFold(); err != nil {
+	if err := mayFold(j); err != nil {
 		return nil, err
 	}
 	const patience = "early_stopping_rounds" // an option of trees, which stop early only by the loss of held-out rows

@@ -6,7 +6,7 @@ import (
 	"github.com/tributarydb/tributary/exec/profile"
 	"github.com/tributarydb/tributary/ml/canon"
 	"github.com/tributarydb/tributary/ml/family"
-	"github.com/tributarydb/tributary/ml/feature"
+	"github.com/tributarydb/tributary/ml/profiling"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
@@ -24,26 +24,26 @@ func (t *profileTask) begin(w *Worker, p *Part) (err error) {
 	f, _ := w.job.learns(w.fitted)
 	p.whole = true
 	p.work = func() (taskPass, error) {
-		d := f.NewDrafter(t.centers)
+		d := profiling.NewDrafter(f, t.centers)
 		if d == nil {
 			return nil, pgerr.Internal("a training task describes rows of other features")
 		}
 		return &profilePass{w, d}, nil
 	}
-	p.threads, err = w.room(f.DraftBytes(), 0, len(w.leaves), w.cfg.Threads, true)
+	p.threads, err = w.room(profiling.DraftBytes(f), 0, len(w.leaves), w.cfg.Threads, true)
 	return err
 }
 
-func (t *profileTask) decode(j *Job, d *canon.D) family.Message { return feature.DecodeDraft(d) }
+func (t *profileTask) decode(j *Job, d *canon.D) family.Message { return profiling.DecodeDraft(d) }
 
 func (t *profileTask) merge(_ *Job, left, right family.Message) (family.Message, error) {
-	return merged(left, right, feature.MergeDrafts)
+	return merged(left, right, profiling.MergeDrafts)
 }
 
 // profilePass counts the values of the leaves that one goroutine takes.
 type profilePass struct {
 	w *Worker
-	d *feature.Drafter
+	d *profiling.Drafter
 }
 
 func (h *profilePass) do(ctx context.Context, it *item) (family.Message, error) {
@@ -69,18 +69,18 @@ func describe(ctx context.Context, r *runner) (*profile.Profile, error) {
 	if p := r.profiled.Load(); p != nil {
 		return p, nil
 	}
-	centers := r.learns.Centers(r.job.Spec(), r.stats)
+	centers := profiling.Centers(r.learns, r.job.Spec(), r.stats)
 	if len(centers) == 0 {
 		return nil, nil
 	}
-	d, err := reduceTo[*feature.Draft](ctx, r.red, &profileTask{centers})
+	d, err := reduceTo[*profiling.Draft](ctx, r.red, &profileTask{centers})
 	if pgerr.Is(err, pgerr.OutOfMemory) && ctx.Err() == nil {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	p := r.learns.Profile(d, centers, r.job.Spec(), r.stats)
+	p := profiling.Profile(r.learns, d, centers, r.job.Spec(), r.stats)
 	r.profiled.Store(p)
 	return p, nil
 }

@@ -1,4 +1,4 @@
-package feature
+package profiling
 
 import (
 	"github.com/apache/arrow/go/v15/arrow"
@@ -6,25 +6,28 @@ import (
 
 	"github.com/tributarydb/tributary/exec/profile"
 	"github.com/tributarydb/tributary/ml/block"
+	"github.com/tributarydb/tributary/ml/feature"
+	"github.com/tributarydb/tributary/ml/record"
 )
 
 // Binner counts rows by the bins of a profile. It is for one goroutine.
 type Binner struct {
 	p       *profile.Profile
-	src     columns
+	cols    []arrow.Array   // of the features
+	src     *feature.Reader // of these
 	numbers []binnedNumber
 	// rest are the encoders of all other features, whose blocks are looked at.
-	rest     *Fitted
+	rest     *feature.Fitted
 	restCols []int
 	places   []binnedPlace
 	block    *block.Block
 	counts   profile.Counts
-	buf      [chunkRows]float64
+	buf      [record.ViewRows]float64
 }
 
 // binnedNumber is a feature that is one number.
 type binnedNumber struct {
-	c      *FitCol
+	c      *feature.FitCol
 	col, k int // which feature and which column of the profile it is
 	narrow bool
 	center float64
@@ -34,7 +37,7 @@ type binnedNumber struct {
 // binnedPlace is a column of the profile that comes of a block.
 type binnedPlace struct {
 	profiled
-	c     *FitCol
+	c     *feature.FitCol
 	input int // which feature it is of
 	k     int
 	table binTable
@@ -42,20 +45,17 @@ type binnedPlace struct {
 }
 
 // NewBinner makes one; nil where the profile is of other features.
-func (f *Fitted) NewBinner(p *profile.Profile) *Binner {
-	all := f.profiled()
+func NewBinner(f *feature.Fitted, p *profile.Profile) *Binner {
+	all := columnsOf(f)
 	if len(all) != len(p.Columns) {
 		return nil
 	}
-	b := &Binner{p: p}
-	var rest []FitCol
+	b := &Binner{p: p, src: feature.NewReader(f)}
+	var rest []feature.FitCol
 	var left []int // columns of the profile that the rest makes
-	for i := range f.Cols {
-		b.src.typ = append(b.src.typ, f.Cols[i].Type)
-	}
 	for k, at := range all {
 		c, col := &f.Cols[at.col], &p.Columns[k]
-		if (c.values() == 0) != col.Numeric {
+		if (valuesOf(c) == 0) != col.Numeric {
 			return nil
 		}
 		if col.Numeric && c.Dim == 0 {
@@ -70,8 +70,8 @@ func (f *Fitted) NewBinner(p *profile.Profile) *Binner {
 	if rest == nil {
 		return b
 	}
-	b.rest = NewFitted(rest, f.Label, nil, f.Narrow)
-	for i, at := range b.rest.profiled() {
+	b.rest = feature.NewFitted(rest, f.Label, nil, f.Narrow)
+	for i, at := range columnsOf(b.rest) {
 		k := left[i]
 		c, col := &b.rest.Cols[at.col], &p.Columns[k]
 		place := binnedPlace{profiled: at, c: c, input: b.restCols[at.col], k: k}
@@ -86,16 +86,16 @@ func (f *Fitted) NewBinner(p *profile.Profile) *Binner {
 }
 
 // binsOfSlots returns the bin of each value of a column of categories, and after these that of NULL.
-func binsOfSlots(c *FitCol, col *profile.Column) []byte {
+func binsOfSlots(c *feature.FitCol, col *profile.Column) []byte {
 	known := map[string]byte{}
 	for i, name := range col.Categories {
 		known[name] = byte(i)
 	}
-	of := make([]byte, c.values()+1)
+	of := make([]byte, valuesOf(c)+1)
 	for s := range of {
 		of[s] = byte(len(col.Categories)) // all others
-		if s < c.named() {
-			if bin, ok := known[c.slotName(s)]; ok {
+		if s < namedValues(c) {
+			if bin, ok := known[slotName(c, s)]; ok {
 				of[s] = bin
 			}
 		}
@@ -108,7 +108,8 @@ func binsOfSlots(c *FitCol, col *profile.Column) []byte {
 func (b *Binner) Count(cols []arrow.Array, n int) ([]byte, error) {
 	b.counts.Reset(len(b.p.Columns))
 	b.counts.Rows = int64(n)
-	b.src.cols = cols
+	b.cols = cols
+	b.src.Reset(cols)
 	for i := range b.numbers {
 		b.number(&b.numbers[i], n)
 	}
@@ -122,28 +123,28 @@ func (b *Binner) Count(cols []arrow.Array, n int) ([]byte, error) {
 			return nil, err
 		}
 		for i := range b.places {
-			b.place(&b.places[i], cols)
+			b.place(&b.places[i])
 		}
 	}
 	return b.counts.Append(nil), nil
 }
 
-// number counts a feature's numbers as they stand in blocks (writer.column). What is imputed there is missing.
+// number counts a feature's numbers as blocks would have them. What is imputed there is missing.
 func (b *Binner) number(x *binnedNumber, n int) {
 	center, inv := 0.0, 1.0
 	if len(x.c.Center) > 0 {
 		center, inv = x.c.Center[0], 1/x.c.Scale[0]
 	}
 	bins, t := b.counts.Column(x.k), &x.table
-	whole, plain := b.src.cols[x.col].(*array.Float64)
+	whole, plain := b.cols[x.col].(*array.Float64)
 	plain = plain && whole.NullN() == 0
-	for from := 0; from < n; from += chunkRows {
+	for from := 0; from < n; from += record.ViewRows {
 		var vals []float64
 		if plain {
-			vals = whole.Float64Values()[from:min(from+chunkRows, n)]
+			vals = whole.Float64Values()[from:min(from+record.ViewRows, n)]
 		} else {
-			vals = b.buf[:min(chunkRows, n-from)]
-			readNumbers(&b.src, x.c.Type, x.c.Encoder, x.col, from, vals)
+			vals = b.buf[:min(record.ViewRows, n-from)]
+			b.src.Numbers(x.col, from, vals)
 		}
 		if t.most == 1 && !x.narrow {
 			once(bins, vals, t, center, inv, x.center)
@@ -180,8 +181,8 @@ func once(bins *[256]int64, vals []float64, t *binTable, center, inv, mid float6
 }
 
 // place counts a column of the profile in the block.
-func (b *Binner) place(x *binnedPlace, cols []arrow.Array) {
-	bins, col, nulls := b.counts.Column(x.k), &b.p.Columns[x.k], cols[x.input]
+func (b *Binner) place(x *binnedPlace) {
+	bins, col, nulls := b.counts.Column(x.k), &b.p.Columns[x.k], b.cols[x.input]
 	for i := range b.block.Rows {
 		if nulls.IsNull(i) {
 			bins[profile.Missing]++
@@ -194,10 +195,10 @@ func (b *Binner) place(x *binnedPlace, cols []arrow.Array) {
 		switch s := x.slot(x.c, b.block, i); {
 		case s >= 0:
 			bins[x.of[s]]++
-		case x.c.Silent(), x.c.Encoder != OneHot && (x.c.Encoder != Ordinal || col.Counts[len(col.Categories)] > 0):
+		case x.c.Silent(), x.c.Encoder != feature.OneHot && (x.c.Encoder != feature.Ordinal || col.Counts[len(col.Categories)] > 0):
 			bins[len(col.Categories)]++
 		default:
-			b.counts.AddNew(x.k, keyText(x.c.Type, b.src.Bytes(x.input, i)))
+			b.counts.AddNew(x.k, b.src.Text(x.input, i))
 		}
 	}
 }

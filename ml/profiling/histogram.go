@@ -1,6 +1,9 @@
-package feature
+package profiling
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // A number's key is the highest bits of a float32, so arranged that keys are ordered as numbers are: an interval of
 // them has a width of at most a 512th of its distance from 0.
@@ -132,6 +135,15 @@ func (h histogram) bins(most int) (edges []float64, counts []int64) {
 		sum += it.n
 	}
 	return edges, counts
+}
+
+// binOf returns how many edges are not above v.
+func binOf(edges []float64, v float64) int {
+	at, found := slices.BinarySearch(edges, v)
+	if found {
+		at++
+	}
+	return at
 }
 
 // binTable finds the bins of numbers: the first bits of a number say after how many edges to begin, and most is how many

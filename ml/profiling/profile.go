@@ -1,4 +1,4 @@
-package feature
+package profiling
 
 import (
 	"cmp"
@@ -9,10 +9,8 @@ import (
 	"github.com/tributarydb/tributary/exec/profile"
 	"github.com/tributarydb/tributary/ml/block"
 	"github.com/tributarydb/tributary/ml/canon"
+	"github.com/tributarydb/tributary/ml/feature"
 )
-
-// A profile's columns are the features as blocks have them, so that the rows of training and those that are compared
-// with them take the same way.
 
 // Limits of profiles, which are kept in the catalog.
 const (
@@ -24,19 +22,19 @@ const (
 
 // profiled is a column of a profile.
 type profiled struct {
-	col         int // among Fitted.Cols
+	col         int // among feature.Fitted.Cols
 	name        string
 	dense, null int // which numbers of a block are the values, and say that there is none; -1 for none
 	code        int // which code it is; -1 for none
 	first       int32
 }
 
-// profiled lists the columns of a profile; nil where there are too many, or no values.
-func (f *Fitted) profiled() (out []profiled) {
+// columnsOf lists the columns of a profile; nil where there are too many, or no values.
+func columnsOf(f *feature.Fitted) (out []profiled) {
 	var dense, code, oneHot int
 	for i := range f.Cols {
 		c := &f.Cols[i]
-		n, codes := c.shape()
+		n, codes, slots := c.Widths()
 		p := profiled{col: i, name: c.Name, dense: -1, null: -1, code: -1}
 		values := n
 		if c.Indicator {
@@ -48,34 +46,33 @@ func (f *Fitted) profiled() (out []profiled) {
 			}
 			out = append(out, p)
 		}
-		if n == 0 && len(codes) == 1 {
+		if n == 0 && codes == 1 {
 			p.code, p.first = code, int32(oneHot)
 			out = append(out, p)
 		}
-		dense, code = dense+n, code+len(codes)
-		oneHot += c.slots(codes)
-		if c.Encoder == Instant || len(out) > mostProfiled {
+		dense, code, oneHot = dense+n, code+codes, oneHot+slots
+		if c.Encoder == feature.Instant || len(out) > mostProfiled {
 			return nil
 		}
 	}
 	return out
 }
 
-// values returns how many values a column of categories has, beside NULL; 0 for one of numbers.
-func (c *FitCol) values() int {
+// valuesOf returns how many values a column of categories has, beside NULL; 0 for one of numbers.
+func valuesOf(c *feature.FitCol) int {
 	switch c.Encoder {
-	case OneHot:
+	case feature.OneHot:
 		return len(c.Cats) + c.Dim
-	case Ordinal:
+	case feature.Ordinal:
 		return len(c.Cats)
-	case Bucketize, QuantileBucketize:
+	case feature.Bucketize, feature.QuantileBucketize:
 		return len(c.Bounds) + 1
 	}
 	return 0
 }
 
 // slot returns the number of the value in row i of a column of categories: slots for NULL, -1 for none.
-func (p *profiled) slot(c *FitCol, b *block.Block, i int) int {
+func (p *profiled) slot(c *feature.FitCol, b *block.Block, i int) int {
 	if p.code >= 0 {
 		if k := b.CodeAt(i, p.code); k >= 0 {
 			return int(k - p.first)
@@ -90,19 +87,19 @@ func (p *profiled) slot(c *FitCol, b *block.Block, i int) int {
 }
 
 // slotName is the name of a value of a column of categories.
-func (c *FitCol) slotName(k int) string {
-	if c.Encoder == Bucketize || c.Encoder == QuantileBucketize {
-		return bucketText(c.Bounds, k)
+func slotName(c *feature.FitCol, k int) string {
+	if c.Encoder == feature.Bucketize || c.Encoder == feature.QuantileBucketize {
+		return feature.BucketText(c.Bounds, k)
 	}
-	return KeyText(c.Type, c.Cats[k])
+	return feature.KeyText(c.Type, c.Cats[k])
 }
 
-// named returns how many of the values have a name: those that share slots have none.
-func (c *FitCol) named() int {
-	if c.Encoder == OneHot {
+// namedValues returns how many of the values have a name: those that share slots have none.
+func namedValues(c *feature.FitCol) int {
+	if c.Encoder == feature.OneHot {
 		return len(c.Cats)
 	}
-	return c.values()
+	return valuesOf(c)
 }
 
 // Draft is what a profile is made of: of some rows, or merged.
@@ -118,28 +115,28 @@ type draftCol struct {
 }
 
 // DraftBytes is about the most memory that a draft takes.
-func (f *Fitted) DraftBytes() int64 {
-	return int64(len(f.profiled()))*histogramSize*16*2 + scratchBytes
+func DraftBytes(f *feature.Fitted) int64 {
+	return int64(len(columnsOf(f)))*histogramSize*16*2 + scratchBytes
 }
 
 // Drafter counts the values of blocks. It is for one goroutine.
 type Drafter struct {
-	f       *Fitted
+	f       *feature.Fitted
 	cols    []profiled
 	centers []float64
 	draft   Draft
 	scratch *keyCounts
 }
 
-// NewDrafter makes one for rows with these statistics; nil where their features have no profile.
-func (f *Fitted) NewDrafter(centers []float64) *Drafter {
-	d := &Drafter{f: f, cols: f.profiled(), centers: centers, scratch: &keyCounts{}}
+// NewDrafter makes one for rows with these Centers; nil where their features have no profile.
+func NewDrafter(f *feature.Fitted, centers []float64) *Drafter {
+	d := &Drafter{f: f, cols: columnsOf(f), centers: centers, scratch: &keyCounts{}}
 	if d.cols == nil || len(d.cols) != len(centers) {
 		return nil
 	}
 	d.draft.Cols = make([]draftCol, len(d.cols))
 	for k, p := range d.cols {
-		if n := f.Cols[p.col].values(); n > 0 {
+		if n := valuesOf(&f.Cols[p.col]); n > 0 {
 			d.draft.Cols[k].slots = make([]int64, n+2)
 		}
 	}
@@ -148,11 +145,11 @@ func (f *Fitted) NewDrafter(centers []float64) *Drafter {
 
 // Centers returns, for each column of a profile, about what number of a block is in the middle: numbers are told
 // apart the better the nearer they are to it. st are the statistics of the rows by the columns of s.
-func (f *Fitted) Centers(s *Spec, st *Stats) (out []float64) {
-	for _, p := range f.profiled() {
+func Centers(f *feature.Fitted, s *feature.Spec, st *feature.Stats) (out []float64) {
+	for _, p := range columnsOf(f) {
 		c, mid := &f.Cols[p.col], 0.0
-		at := slices.IndexFunc(s.Cols, func(x Col) bool { return x.Role == Feature && x.Name == c.Name })
-		if at >= 0 && c.values() == 0 && c.Dim == 0 {
+		at := slices.IndexFunc(s.Cols, func(x feature.Col) bool { return x.Role == feature.Feature && x.Name == c.Name })
+		if at >= 0 && valuesOf(c) == 0 && c.Dim == 0 {
 			if n := st.Cols[at].Number; n != nil {
 				mid = n.Mean
 			}
@@ -281,9 +278,10 @@ func DecodeDraft(d *canon.D) *Draft {
 	return out
 }
 
-// Profile makes the profile of rows.
-func (f *Fitted) Profile(d *Draft, centers []float64, s *Spec, st *Stats) *profile.Profile {
-	cols := f.profiled()
+// Profile makes the profile of the rows that d counted; nil where it is of other features. st are their statistics by
+// the columns of s.
+func Profile(f *feature.Fitted, d *Draft, centers []float64, s *feature.Spec, st *feature.Stats) *profile.Profile {
+	cols := columnsOf(f)
 	if cols == nil || len(d.Cols) != len(cols) {
 		return nil
 	}
@@ -291,20 +289,20 @@ func (f *Fitted) Profile(d *Draft, centers []float64, s *Spec, st *Stats) *profi
 	budget := min(max(profileBins/len(cols), leastBins), profile.MostBins-1)
 	for k, p := range cols {
 		c, from := &f.Cols[p.col], &d.Cols[k]
-		if n := c.values(); n == 0 != (from.slots == nil) || n > 0 && len(from.slots) != n+2 {
+		if n := valuesOf(c); n == 0 != (from.slots == nil) || n > 0 && len(from.slots) != n+2 {
 			return nil
 		}
 		col := profile.Column{Name: p.name, Missing: from.missing}
 		if from.slots == nil {
 			col.Numeric, col.Center = true, centers[k]
 			col.Edges, col.Counts = from.numbers.bins(budget)
-			at := slices.IndexFunc(s.Cols, func(x Col) bool { return x.Role == Feature && x.Name == c.Name })
+			at := slices.IndexFunc(s.Cols, func(x feature.Col) bool { return x.Role == feature.Feature && x.Name == c.Name })
 			if at >= 0 && !c.Indicator && c.Dim == 0 && col.Missing == 0 { // what was imputed is among the values
 				col.Missing = st.Cols[at].Nulls
 				col.Counts = without(col.Counts, col.Edges, imputed(c)-col.Center, col.Missing)
 			}
 		} else {
-			f.categories(&col, c, from.slots)
+			categories(&col, c, from.slots)
 		}
 		out.Columns = append(out.Columns, col)
 	}
@@ -312,7 +310,7 @@ func (f *Fitted) Profile(d *Draft, centers []float64, s *Spec, st *Stats) *profi
 }
 
 // imputed is what stands in a block for NULL.
-func imputed(c *FitCol) float64 {
+func imputed(c *feature.FitCol) float64 {
 	v := c.Fill
 	if len(c.Center) > 0 {
 		v = (v - c.Center[0]) * (1 / c.Scale[0])
@@ -330,10 +328,10 @@ func without(counts []int64, edges []float64, v float64, rows int64) []int64 {
 }
 
 // categories gives the most frequent categories a bin each. Ties are by their order.
-func (f *Fitted) categories(col *profile.Column, c *FitCol, slots []int64) {
+func categories(col *profile.Column, c *feature.FitCol, slots []int64) {
 	n := len(slots) - 2
 	col.Missing = slots[n]
-	order := make([]int, c.named())
+	order := make([]int, namedValues(c))
 	for i := range order {
 		order[i] = i
 	}
@@ -346,18 +344,9 @@ func (f *Fitted) categories(col *profile.Column, c *FitCol, slots []int64) {
 		}
 	}
 	for _, k := range order {
-		col.Categories = append(col.Categories, c.slotName(k))
+		col.Categories = append(col.Categories, slotName(c, k))
 		col.Counts = append(col.Counts, slots[k])
 		rest -= slots[k]
 	}
 	col.Counts = append(col.Counts, rest)
-}
-
-// binOf returns how many edges are not above v.
-func binOf(edges []float64, v float64) int {
-	at, found := slices.BinarySearch(edges, v)
-	if found {
-		at++
-	}
-	return at
 }
