@@ -199,7 +199,7 @@ func TestModelsAsONNX(t *testing.T) {
 	c.must(rowsOfModels)
 	// The columns as the graph takes them: dates are days since 1970, those of a TRANSFORM are computed.
 	c.must(`create view x as select a, b, gap, k, kind, late::int4 as late, d - date '1970-01-01' as d, v, n, a * 2 as twice, b as bucket from r`)
-	jsonOnly := []string{"m_lstm", "m_lstm_autoencoder", "m_aft", "m_naive_bayes", "m_gaussian_mixture", "m_isolation_forest", "m_nearest_neighbors"}
+	jsonOnly := []string{"m_lstm", "m_lstm_autoencoder", "m_aft", "m_naive_bayes", "m_gaussian_mixture", "m_isolation_forest", "m_nearest_neighbors", "m_matrix_factorization"}
 	refused := []string{"m_pca", "m_svd", "m_autoencoder", "m_time_to_event", "several"}
 	for name, train := range trainingsOfAll() {
 		t.Run(name, func(t *testing.T) {

@@ -73,7 +73,7 @@ func (n *node) copyTo(to *node, s *catalog.Segment) error {
 	if err != nil {
 		return err
 	}
-	err = n.store.Send(context.Background(), s.ID, 1<<20, func(b []byte) error {
+	err = n.store.Send(context.Background(), s.ID, store.OneBlock(), func(b []byte) error {
 		_, err := in.Write(b)
 		return err
 	})
