@@ -188,6 +188,7 @@ func (a *Archiver) round(ctx context.Context, place string) error {
 	if lost, err := a.hold(ctx, place); lost || err != nil {
 		return err
 	}
+	defer a.renew(ctx, place)()
 	dir, done, err := a.cfg.Open(ctx, place)
 	if err != nil {
 		return err
@@ -246,13 +247,20 @@ func (a *Archiver) round(ctx context.Context, place string) error {
 		if err != nil {
 			return err
 		}
+		// Commits are written down before the catalog has them: it cannot say yet which of their files are to be sent.
+		seen := a.cfg.Catalog.Current().Version()
+		if i := slices.IndexFunc(records, func(r past.Record) bool { return r.Version > seen }); i >= 0 {
+			records = records[:i]
+		}
 		if len(records) == 0 && st.Version() > now.Version {
 			if err := a.bridge(ctx, place, "this node does not have all commits that the archive lacks"); err != nil {
 				return err
 			}
 			continue
 		}
-		sent, err := a.send(ctx, dir, acct, now, records)
+		// Where these are not all there are, they are sent though they change nothing: those after them must follow something.
+		all := len(records) == 0 || records[len(records)-1].Version >= st.Version()
+		sent, err := a.send(ctx, dir, acct, now, records, all)
 		if err != nil {
 			return err
 		}
@@ -285,6 +293,33 @@ func (a *Archiver) hold(ctx context.Context, place string) (lost bool, err error
 	a.cfg.Log.Error(message, "storage", place, "lease", number)
 	a.cfg.Event("error", place, message)
 	return true, a.record(ctx, was, now)
+}
+
+// renew renews the lease of a storage until stop is called: a round may take longer than it lasts. What Hold finds does not matter
+// here, as it is asked again before anything is acknowledged.
+func (a *Archiver) renew(ctx context.Context, place string) (stop func()) {
+	if catalog.Storage(a.cfg.Catalog.Current()) != place {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		t := time.NewTicker(a.cfg.HoldEvery)
+		defer t.Stop()
+		for {
+			select {
+			case <-t.C:
+				_, _ = a.cfg.Hold(ctx, place)
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return func() {
+		cancel()
+		<-done
+	}
 }
 
 // mark records that the storage has the files of a state.
@@ -383,10 +418,11 @@ func changed(records []past.Record) (yes bool, files map[catalog.SegmentID]struc
 	return yes, files, nil
 }
 
-// send writes commits and their files, and records that. It reports false if there is nothing to write.
-func (a *Archiver) send(ctx context.Context, dir *backup.Dir, acct *mem.Account, now *catalog.Archive, records []past.Record) (bool, error) {
+// send writes commits and their files, and records that. It reports false if there is nothing to write: no commit changes anything,
+// and these are all.
+func (a *Archiver) send(ctx context.Context, dir *backup.Dir, acct *mem.Account, now *catalog.Archive, records []past.Record, all bool) (bool, error) {
 	yes, wanted, err := changed(records)
-	if err != nil || !yes {
+	if err != nil || !yes && all {
 		return false, err
 	}
 	size := int64(0)

@@ -335,11 +335,11 @@ func (n *Node) Close() error {
 		}
 	}
 	n.watched.Wait()
-	if n.up.Load() {
-		releaseStorage(n.storage, n.raft, n.o.Log)
-	}
 	if n.engine != nil {
 		n.engine.Close()
+	}
+	if n.up.Load() { // nothing renews it any more
+		releaseStorage(n.storage, n.raft, n.o.Log)
 	}
 	if n.locks != nil {
 		n.locks.Close()

@@ -351,6 +351,39 @@ func TestStorageRefused(t *testing.T) {
 	}
 }
 
+// TestStorageNotTakenOver: a start that cannot read what is in the bucket leaves it to the cluster that had it.
+func TestStorageNotTakenOver(t *testing.T) {
+	s := bucketOf(t)
+	first := start(t, 1, onStorage)[0]
+	c := connect(t, first)
+	c.must("set storage_commit = 'bucket'")
+	c.must("create table t (i int)")
+	data := first.o.Data
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	good := map[string][]byte{}
+	for _, k := range s.Keys("bkt") {
+		if strings.HasPrefix(k, "db/backups/") {
+			good[k] = slices.Clone(s.Get("bkt", k).Data)
+			s.Put("bkt", k, []byte("damaged"))
+		}
+	}
+	if _, err := fresh(t, onStorage); !pgerr.Is(err, pgerr.DataCorrupted) {
+		t.Errorf("%d damaged backups: %v", len(good), err)
+	}
+	for k, b := range good {
+		s.Put("bkt", k, b)
+	}
+	first, err := fresh(t, onStorage, func(o *Options) { o.Data, o.Name = data, "n1" })
+	if err != nil {
+		t.Fatal(err)
+	}
+	c = connect(t, first)
+	c.must("set storage_commit = 'bucket'")
+	c.must("insert into t values (1)")
+}
+
 // TestStorageCut: the bucket is lost in the middle of what is written, and then all nodes: the cluster that begins there has every
 // transaction that was acknowledged by the bucket, and of the others each in full or not at all.
 func TestStorageCut(t *testing.T) {

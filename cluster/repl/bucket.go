@@ -53,10 +53,11 @@ func (s *stored) give(ctx context.Context, f *catalog.Segment, take func(recv fu
 // slack is the share of the cache that is made free at once, so that not every file that comes has one go.
 const slack = 16
 
-// trim drops files that are in the storage too, where the node has more than it is to have, or little room.
+// trim drops files that are in the storage too, where the node has more than it is to have, or little room. It drops none of a
+// cluster that has lost its storage: who has it now removes there what it does not need itself.
 func (s *stored) trim() {
 	state := s.state()
-	if catalog.Storage(state) == "" || !s.trimming.TryLock() {
+	if catalog.Storage(state) == "" || catalog.TakenOver(state) != nil || !s.trimming.TryLock() {
 		return
 	}
 	defer s.trimming.Unlock()

@@ -65,9 +65,13 @@ func commitsToBucket(s *Session) bool {
 
 // awaitBucket waits until the storage has what was just committed.
 func awaitBucket(ctx context.Context, s *Session) error {
+	givenUp := func() error { // not an error: it would say that nothing is committed
+		s.Warn(pgerr.Warning, "waiting for the storage was given up: the transaction is committed on the nodes' disks, and the storage may not have it yet")
+		return nil
+	}
 	ctx, w, err := s.watch(ctx)
 	if err != nil {
-		return err
+		return givenUp()
 	}
 	defer w.end()
 	c := s.registry.cfg.Catalog
@@ -84,8 +88,7 @@ func awaitBucket(ctx context.Context, s *Session) error {
 		select {
 		case <-changed:
 		case <-ctx.Done():
-			s.Warn(pgerr.Warning, "waiting for the storage was given up: the transaction is committed on the nodes' disks, and the storage may not have it yet")
-			return nil
+			return givenUp()
 		}
 	}
 }

@@ -146,11 +146,16 @@ func (s *Storage) Release(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	return s.giveBack(ctx, l, place, state.Cluster(), state.Cluster())
+}
+
+// giveBack ends the lease of a cluster, if it has it, and names the one that has it next unless another comes first.
+func (s *Storage) giveBack(ctx context.Context, l object.Leaser, place string, cluster, next catalog.ClusterID) error {
 	was, tag, err := read(ctx, l, place)
-	if err != nil || tag == "" || was.Cluster != state.Cluster() {
+	if err != nil || tag == "" || was.Cluster != cluster {
 		return err
 	}
-	was.Until = time.Now()
+	was.Cluster, was.Until = next, time.Now()
 	_, err = l.Swap(ctx, leaseURI(place), was.text(), tag)
 	return err
 }

@@ -3,6 +3,7 @@ package storage
 import (
 	"cmp"
 	"context"
+	"errors"
 	"io"
 	"log/slog"
 	"time"
@@ -197,11 +198,14 @@ func (s *Storage) TakeOver(ctx context.Context, place string, cluster catalog.Cl
 		}
 		// All that the old owner has written by now is read; what it writes from now on it does not acknowledge.
 		b, err := dir.Choose(ctx, "", time.Time{}, dir.Read, nil, func(backup.Head) bool { return true })
-		if err != nil {
-			return err
+		if err == nil {
+			state, err = b.Catalog()
 		}
-		if state, err = b.Catalog(); err != nil {
-			return err
+		if err != nil { // nothing is written yet: the old owner may go on
+			owner, _ := dir.Owner()
+			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), giveBackTime)
+			defer cancel()
+			return errors.Join(err, s.giveBack(last, l, place, cluster, owner))
 		}
 		catalog.Refound(state, cluster, catalog.Bucket)
 		catalog.OnStorage(state, place)
@@ -209,6 +213,9 @@ func (s *Storage) TakeOver(ctx context.Context, place string, cluster catalog.Cl
 	})
 	return state, err
 }
+
+// giveBackTime bounds how long it is tried to give back a lease after a start that failed.
+const giveBackTime = 10 * time.Second
 
 // locked calls use while nobody else makes a backup there.
 func locked(dir *backup.Dir, use func() error) error {
