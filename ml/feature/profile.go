@@ -42,7 +42,7 @@ func (f *Fitted) profiled() (out []profiled) {
 		if c.Indicator {
 			values, p.null = n-1, dense+n-1
 		}
-		if c.Encoder == TargetEncode {
+		if c.OutOfFold() {
 			values = 0 // training rows have the numbers of their folds, which other rows do not have
 		}
 		for j := range values {

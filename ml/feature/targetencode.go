@@ -363,6 +363,9 @@ func (f *Fitted) HasFolds() bool {
 	return slices.ContainsFunc(f.Cols, func(c FitCol) bool { return c.folds != nil })
 }
 
+// OutOfFold reports whether training rows have other numbers than the same rows have later.
+func (c *FitCol) OutOfFold() bool { return c.Encoder == TargetEncode }
+
 // folded is rows to train on, which have folds.
 type folded struct {
 	*record.View
