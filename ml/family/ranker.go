@@ -12,6 +12,8 @@ import (
 type Ranker interface {
 	// Rank returns the first k for each row, none for a row that it knows nothing of.
 	Rank(b *block.Block, by RankBy, k int) *Ranked
+	// Most is how many it ranks for a row at most.
+	Most() int
 	// Places returns the place, from 1, of each row's item among those that its user has not had in training, and
 	// itself; NaN where it knows one of the two not.
 	Places(b *block.Block) []float64

@@ -110,13 +110,15 @@ func Fit(s *Spec, st *Stats) (*Fitted, error) {
 			f.Cols = append(f.Cols, fc)
 		}
 	}
-	f.fitTargets(s, st)
+	if err := f.fitTargets(s, st); err != nil {
+		return nil, err
+	}
 	f.count()
 	return f, nil
 }
 
 // fitTargets fits the encoders that depend on the target, once its classes are known.
-func (f *Fitted) fitTargets(s *Spec, st *Stats) {
+func (f *Fitted) fitTargets(s *Spec, st *Stats) error {
 	cols := f.Cols
 	for i := range s.Cols {
 		c := &s.Cols[i]
@@ -124,13 +126,16 @@ func (f *Fitted) fitTargets(s *Spec, st *Stats) {
 			continue
 		}
 		if c.Encoder == TargetEncode {
-			f.fitTarget(c, &cols[0], &st.Cols[i], s.Standardize)
+			if err := f.fitTarget(c, &cols[0], &st.Cols[i], s.Standardize); err != nil {
+				return err
+			}
 			if s.Silence {
 				cols[0].silence(&st.Cols[i])
 			}
 		}
 		cols = cols[1:]
 	}
+	return nil
 }
 
 // classKeys returns the classes of a target.

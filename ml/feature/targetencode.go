@@ -26,7 +26,7 @@ import (
 //	sums ─▶ a table over all folds: the model's; a table without each fold: for training alone
 const (
 	targetFolds = 5
-	// maxTargetSums bounds a column's categories times folds and classes.
+	// maxTargetSums bounds a column's sums by category, fold and class, and its categories times classes.
 	maxTargetSums = 1 << 20
 )
 
@@ -174,17 +174,6 @@ type targetPart struct {
 	y           *targetSums // of a number
 }
 
-// add adds a part that a category has not had yet; of all rows to the part that there is.
-func (g *targetGroup) add(p targetPart, sum bool) {
-	for i := range *g {
-		if q := &(*g)[i]; sum && q.fold == p.fold && q.class == p.class {
-			q.w, q.y = q.w.with(p.w), q.y.with(p.y)
-			return
-		}
-	}
-	*g = append(*g, p)
-}
-
 // moments are the weight of rows, the sum of a number of each, and the sum of its squared deviations from
 // its mean.
 type moments struct{ weight, sum, spread float64 }
@@ -249,9 +238,20 @@ func (own moments) mean(all moments, smooth float64) float64 {
 
 // fitTarget computes the tables of a column: first the numbers of what has no category, then those of each
 // category.
-func (f *Fitted) fitTarget(c *Col, fc *FitCol, cs *ColStats, standardize bool) {
+func (f *Fitted) fitTarget(c *Col, fc *FitCol, cs *ColStats, standardize bool) error {
+	fc.Dim = 1
+	if len(f.Keys) > 2 {
+		fc.Dim = len(f.Keys)
+	}
+	if len(fc.Cats) > maxTargetSums/fc.Dim { // of few rows there are more such numbers than sums
+		return errManyTargets(c.Name)
+	}
 	classes := newFinder(f.Keys)
-	var all targetGroup
+	most := max(len(f.Keys), 1)
+	all := make(targetGroup, targetFolds*most)
+	for i := range all {
+		all[i].fold, all[i].class = i/most, i%most
+	}
 	groups := make([]targetGroup, len(fc.Cats))
 	known := fc.known()
 	for i := range cs.Target {
@@ -263,15 +263,15 @@ func (f *Fitted) fitTarget(c *Col, fc *FitCol, cs *ColStats, standardize bool) {
 				continue
 			}
 		}
-		part := targetPart{fold, k, t.W, t.Y}
-		all.add(part, true)
-		if at := known.find(category); category != nil && at >= 0 {
-			groups[at].add(part, false)
+		sum := &all[fold*most+k]
+		if sum.w = sum.w.with(t.W); sum.y == nil {
+			sum.y = t.Y
+		} else {
+			sum.y = sum.y.with(t.Y)
 		}
-	}
-	fc.Dim = 1
-	if len(f.Keys) > 2 {
-		fc.Dim = len(f.Keys)
+		if at := known.find(category); category != nil && at >= 0 {
+			groups[at] = append(groups[at], targetPart{fold, k, t.W, t.Y})
+		}
 	}
 	smooth := c.smooth()
 	table := func(fold int) []float64 {
@@ -306,6 +306,7 @@ func (f *Fitted) fitTarget(c *Col, fc *FitCol, cs *ColStats, standardize bool) {
 		}
 		fc.standardizeTable(weights, all.without(-1, -1, false).weight)
 	}
+	return nil
 }
 
 // standardizeTable sets center and scale to the mean and deviation over the rows, whose weights by category and in
@@ -361,6 +362,9 @@ func (f *Fitted) DecodeFolds(d *canon.D) {
 func (f *Fitted) HasFolds() bool {
 	return slices.ContainsFunc(f.Cols, func(c FitCol) bool { return c.folds != nil })
 }
+
+// OutOfFold reports whether training rows have other numbers than the same rows have later.
+func (c *FitCol) OutOfFold() bool { return c.Encoder == TargetEncode }
 
 // folded is rows to train on, which have folds.
 type folded struct {

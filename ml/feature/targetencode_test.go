@@ -5,12 +5,14 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"strconv"
 	"testing"
 
 	"github.com/apache/arrow/go/v15/arrow"
 
 	"github.com/tributarydb/tributary/ml/canon"
 	"github.com/tributarydb/tributary/ml/record"
+	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -184,6 +186,27 @@ func TestTargetEncodeFewRows(t *testing.T) {
 		if a, b := leaf.Value(i, 0), whole.Value(i, 0); math.Abs(a-b) > 0.01 {
 			t.Fatalf("row %d of %q is %v out of fold, %v of all rows", i, v.Bytes(0, i), a, b)
 		}
+	}
+}
+
+// TestTargetEncodeManyNumbers: few rows may have more pairs of a category and a class than there is memory for.
+func TestTargetEncodeManyNumbers(t *testing.T) {
+	var x, y, n []any
+	for i := range 3000 {
+		x, y, n = append(x, strconv.Itoa(i)), append(y, strconv.Itoa(i%500)), append(n, 1)
+	}
+	s := targetSpec(types.Text, nil, false)
+	if err := s.Resolve(); err != nil {
+		t.Fatal(err)
+	}
+	v, done := viewOf(t, s, []arrow.Array{column(types.Text, x...), column(types.Text, y...), column(types.Int8, n...)}, len(x))
+	defer done()
+	st, err := s.Collect(t.Context(), v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Fit(s, st); !pgerr.Is(err, pgerr.ProgramLimitExceeded) {
+		t.Errorf("%d categories of 500 classes: %v", len(x), err)
 	}
 }
 

@@ -23,9 +23,10 @@ import (
 // rows of which m have the term, and divides the numbers of a row by the root of the sum of their squares.
 const (
 	maxTerms  = 1 << 20 // of a vocabulary
-	seenStep  = 1 << 14 // terms whose memory is charged at once
-	seenBytes = 192     // of each, with its key, in a counter and in the list made of it
+	seenStep  = 3 << 20 // bytes of terms that are charged at once
+	seenBytes = 160     // of each, in a counter and in the list made of it, beside its key in both
 	maxGram   = 5       // words of a term
+	maxWord   = 256     // bytes of a word: what is longer is data in letters, and none of another row's
 )
 
 // grams is a range of words in a term.
@@ -68,7 +69,7 @@ func (t *tokens) split(text []byte) {
 	t.words, t.at = t.words[:0], t.at[:0]
 	start, runes := 0, 0
 	end := func() {
-		if runes > 1 {
+		if runes > 1 && len(t.words)-start <= maxWord {
 			t.at = append(t.at, [2]int{start, len(t.words)})
 			t.words = append(t.words, ' ')
 		} else {
@@ -119,7 +120,8 @@ type termCounter struct {
 	times   []int // and how often
 	most    int   // of all rows and terms
 	charge  func(bytes int64) error
-	charged int // terms
+	size    int // bytes of the terms' keys
+	charged int // bytes of all terms
 }
 
 // add adds rows [from, from+n) of weights w, nil for 1 each.
@@ -141,6 +143,7 @@ func (t *termCounter) add(c *Col, v *record.View, i, from, n int, w []float64) (
 			id := t.counter.number(term)
 			if int(id) == len(t.last) {
 				t.counter.hits, t.last, t.times = append(t.counter.hits, tally{}), append(t.last, 0), append(t.times, 0)
+				t.size += 2 * len(term)
 			}
 			hits := &t.counter.hits[id]
 			if t.last[id] != r+1 {
@@ -151,16 +154,14 @@ func (t *termCounter) add(c *Col, v *record.View, i, from, n int, w []float64) (
 			t.times[id]++
 			t.most = max(t.most, t.times[id])
 		})
-		for len(t.counter.keys) > t.charged {
-			if t.charged += seenStep; t.charged > maxSeen {
-				return nulls, errManyTerms(c.Name, maxSeen, "Take shorter n-grams, or fewer texts.")
-			}
-			if t.charge == nil {
-				continue
-			}
-			if err := t.charge(seenStep * seenBytes); err != nil {
+		if len(t.counter.keys) > maxSeen {
+			return nulls, errManyTerms(c.Name, maxSeen, "Take shorter n-grams, or fewer texts.")
+		}
+		for t.charge != nil && seenBytes*len(t.counter.keys)+t.size > t.charged {
+			if err := t.charge(seenStep); err != nil {
 				return nulls, err
 			}
+			t.charged += seenStep
 		}
 	}
 	return nulls, nil

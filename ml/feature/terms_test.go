@@ -74,3 +74,29 @@ func TestTerms(t *testing.T) {
 		t.Error("a vocabulary of no terms")
 	}
 }
+
+// TestTermsOfData: words that nobody writes are none, and terms are charged by their bytes.
+func TestTermsOfData(t *testing.T) {
+	c := &Col{Boundaries: []float64{1, 2, 1, 0}}
+	count := func(texts ...any) (terms int, charged int64) {
+		s := &Spec{Cols: []Col{{Column: record.Column{Type: types.Text}, Encoder: Terms, Boundaries: c.Boundaries, Role: Feature}}}
+		v, done := viewOf(t, s, []arrow.Array{column(types.Text, texts...)}, len(texts))
+		defer done()
+		k := termCounter{tokens: tokens{grams: c.grams()}, charge: func(n int64) error { charged += n; return nil }}
+		if _, err := k.add(c, v, 0, 0, len(texts), nil); err != nil {
+			t.Fatal(err)
+		}
+		return len(k.counter.keys), charged
+	}
+	long := strings.Repeat("x", maxWord)
+	if n, _ := count("a "+long+"y bc", long); n != 2 {
+		t.Errorf("%d terms, want a word of the most bytes and bc", n)
+	}
+	var many []any
+	for i := range 10000 {
+		many = append(many, fmt.Sprintf("%s%06d", long[6:], i))
+	}
+	if _, charged := count(many...); charged < int64(2*len(many)*maxWord) {
+		t.Errorf("%d bytes are charged", charged)
+	}
+}

@@ -34,12 +34,8 @@ const rankedBytes = 64
 
 // RankedBytes bounds the memory of the first k for so many rows.
 func (s *Scorer) RankedBytes(rows, k int) int64 {
-	most := 0 // values that may be ranked
-	for i := range s.m.Fitted.Cols {
-		most = max(most, len(s.m.Fitted.Cols[i].Cats))
-	}
-	if most > 0 && s.m.Task == family.Recommendation {
-		k = min(k, most)
+	if x, err := s.ranker(); err == nil {
+		k = min(k, x.Most())
 	}
 	return rankedBytes * int64(rows) * int64(k)
 }
@@ -54,7 +50,7 @@ func (s *Scorer) Ranked(cols []arrow.Array, n int, by family.RankBy, k int) (*Ra
 	if err != nil {
 		return nil, err
 	}
-	out := &Ranked{Ranked: x.Rank(b, by, k)}
+	out := &Ranked{Ranked: x.Rank(b, by, min(k, x.Most()))}
 	if c := out.Column; c >= 0 {
 		out.of = &s.m.Fitted.Cols[c]
 	}

@@ -63,6 +63,9 @@ func (p *predictor) Rank(b *block.Block, _ family.RankBy, k int) *family.Ranked 
 	return out
 }
 
+// Most implements family.Ranker.
+func (p *predictor) Most() int { return len(p.Y) }
+
 // Places implements family.Ranker: rows are of no user.
 func (p *predictor) Places(b *block.Block) []float64 {
 	return slices.Repeat([]float64{math.NaN()}, b.Rows)

@@ -40,6 +40,9 @@ func columnsOf(f *feature.Fitted) (out []profiled) {
 		if c.Indicator {
 			values, p.null = n-1, dense+n-1
 		}
+		if c.OutOfFold() {
+			values = 0 // training rows have the numbers of their folds, which other rows do not have
+		}
 		for j := range values {
 			if p.dense = dense + j; c.Dim > 0 && n > 0 {
 				p.name = fmt.Sprintf("%s[%d]", c.Name, j+1)

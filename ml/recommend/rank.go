@@ -14,7 +14,7 @@ const atOnce = 4
 // Rank implements family.Ranker.
 func (p *predictor) Rank(b *block.Block, by family.RankBy, k int) *family.Ranked {
 	out := &family.Ranked{Column: p.item}
-	top := family.NewTop(min(k, p.items))
+	top := family.NewTop(k)
 	p.compare(b, by == family.RankSimilar, func(user, item int32, z []float64) {
 		if z == nil {
 			out.End()
@@ -39,6 +39,9 @@ func (p *predictor) Rank(b *block.Block, by family.RankBy, k int) *family.Ranked
 	})
 	return out
 }
+
+// Most implements family.Ranker.
+func (p *predictor) Most() int { return p.items }
 
 // Places implements family.Ranker.
 func (p *predictor) Places(b *block.Block) []float64 {

@@ -125,6 +125,9 @@ func ratingsOf(p *pairs, s *sides, alpha float64) (*ratings, *totals, error) {
 		if value-value != 0 || math.Abs(value) > math.MaxFloat32 || weight > math.MaxFloat32 {
 			return nil, nil, pgerr.New(pgerr.NumericValueOutOfRange, "ratings or weights are too large for a factorization")
 		}
+		if weighted && weight < math.SmallestNonzeroFloat32 { // float32 has it as 0, by which losses are divided
+			return nil, nil, pgerr.New(pgerr.NumericValueOutOfRange, "weights are too small for a factorization").WithHint("Scale them, or leave such rows out.")
+		}
 		if s.implicit && value == 0 {
 			continue // no feedback
 		}
