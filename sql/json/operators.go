@@ -47,25 +47,6 @@ func pathIndex(s string) (int, bool) {
 	return int(n), true
 }
 
-// Path follows keys and indexes, as #> does.
-func (v Value) Path(path []string) (Value, bool) {
-	for _, p := range path {
-		ok := false
-		switch v.Kind {
-		case Object:
-			v, ok = v.Get(p)
-		case Array:
-			if i, num := pathIndex(p); num {
-				v, ok = v.Index(i)
-			}
-		}
-		if !ok {
-			return Value{}, false
-		}
-	}
-	return v, true
-}
-
 // Exists is the operator ?: a key of an object, a string among an array's
 // elements, or the string itself.
 func (v Value) Exists(key string) bool {

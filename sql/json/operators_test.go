@@ -46,7 +46,7 @@ func TestJSONGolden(t *testing.T) {
 				t.Errorf("scanning %s for %d finds %q", v, n, raw)
 			}
 		case "path":
-			got, ok = v.Path(path)
+			got, ok = pathIn(v, path)
 		case "exists":
 			text = strconv.FormatBool(v.Exists(r[2]))
 		case "contains":

@@ -90,6 +90,17 @@ type Span struct{ From, To int32 }
 // Members finds the members of an object by their names, of duplicates the last.
 func Members(s string, keys []string, out []Span) {
 	clear(out)
+	eachMember(s, func(name string, from, to int) {
+		for k := range keys {
+			if keys[k] == name {
+				out[k] = Span{int32(from), int32(to)}
+			}
+		}
+	})
+}
+
+// eachMember calls f with the name of each member of an object, and where its value stands.
+func eachMember(s string, f func(name string, from, to int)) {
 	p := jsonScan{s: s}
 	p.space()
 	if !p.at('{') {
@@ -109,11 +120,7 @@ func Members(s string, keys []string, out []Span) {
 		p.space()
 		p.i++ // the colon
 		v := p.value()
-		for k := range keys {
-			if keys[k] == name {
-				out[k] = Span{int32(p.i - len(v)), int32(p.i)}
-			}
-		}
+		f(name, p.i-len(v), p.i)
 		p.space()
 		if !p.at(',') {
 			return
@@ -122,25 +129,32 @@ func Members(s string, keys []string, out []Span) {
 	}
 }
 
-// JSONPath follows keys and indexes from a value on, as #> does.
+// JSONPath follows keys and indexes from a value on, as #> does: of all that lead somewhere, as there are duplicates,
+// the last.
 func JSONPath(s string, path []string) (text string, ok bool) {
-	for _, step := range path {
-		p := jsonScan{s: s}
-		p.space()
-		ok = false
-		switch {
-		case p.at('{'):
-			s, ok = JSONField(s, step)
-		case p.at('['):
-			if i, num := pathIndex(step); num {
-				s, ok = JSONElement(s, i)
+	if len(path) == 0 {
+		return s, true
+	}
+	p := jsonScan{s: s}
+	p.space()
+	switch {
+	case p.at('{'):
+		eachMember(s, func(name string, from, to int) {
+			if name != path[0] {
+				return
+			}
+			if v, found := JSONPath(s[from:to], path[1:]); found {
+				text, ok = v, true
+			}
+		})
+	case p.at('['):
+		if i, num := pathIndex(path[0]); num {
+			if v, found := JSONElement(s, i); found {
+				return JSONPath(v, path[1:])
 			}
 		}
-		if !ok {
-			return "", false
-		}
 	}
-	return s, true
+	return text, ok
 }
 
 // JSONBElement is JSONElement for jsonb, where a scalar counts as an array of
