@@ -211,7 +211,7 @@ type SeriesReader interface {
 	// Expect returns the mean and the standard deviation of the value at each time, by what came before it: up to the end of
 	// the series that was trained on by the rows, if they have values, and behind it by the model. Both are NaN where nothing
 	// is expected, and more than horizon steps behind the end where that is not 0.
-	Expect(r *SeriesRows, horizon int) (mean, deviation []float64, err error)
+	Expect(ctx context.Context, r *SeriesRows, horizon int) (mean, deviation []float64, err error)
 	// Backtest fits the series again as it was at earlier times, and measures the forecasts from there.
 	Backtest(ctx context.Context, r *SeriesRows, f Folds) ([]float64, error)
 }

@@ -55,7 +55,7 @@ func (p *forecaster) rows(r *family.SeriesRows, until int64, o *family.Values) (
 }
 
 // Expect implements family.SeriesReader.
-func (p *forecaster) Expect(r *family.SeriesRows, horizon int) (mean, deviation []float64, err error) {
+func (p *forecaster) Expect(ctx context.Context, r *family.SeriesRows, horizon int) (mean, deviation []float64, err error) {
 	n := len(r.Times)
 	mean, deviation = make([]float64, n), make([]float64, n)
 	for i := range mean {
@@ -77,7 +77,7 @@ func (p *forecaster) Expect(r *family.SeriesRows, horizon int) (mean, deviation 
 		if err != nil {
 			return nil, nil, err
 		}
-		means, sds, err := p.within(s)
+		means, sds, err := p.within(ctx, s)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -123,7 +123,7 @@ func (p *forecaster) Expect(r *family.SeriesRows, horizon int) (mean, deviation 
 }
 
 // within returns what is expected of each step of a series one step ahead.
-func (p *forecaster) within(s *series) (mean, sd []float64, err error) {
+func (p *forecaster) within(ctx context.Context, s *series) (mean, sd []float64, err error) {
 	n := len(s.Y)
 	mean, sd = make([]float64, n), make([]float64, n)
 	for i := range mean {
@@ -148,7 +148,7 @@ func (p *forecaster) within(s *series) (mean, sd []float64, err error) {
 		if err != nil {
 			return nil, nil, err
 		}
-		f, err := fitNow(context.Background(), smoothing, s, int(p.Period), o)
+		f, err := fitNow(ctx, smoothing, s, int(p.Period), o)
 		if err != nil {
 			return nil, nil, err
 		}

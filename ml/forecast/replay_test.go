@@ -39,7 +39,7 @@ func TestExpect(t *testing.T) {
 		}
 		p := f.result()
 		p.Last, p.Every, p.N, p.time = s.Last, s.Every, int64(len(y)), record.Column{Name: "t", Type: types.Int8}
-		mean, sd, err := p.Expect(&family.SeriesRows{Times: times, Values: values, Options: c.options}, 0)
+		mean, sd, err := p.Expect(context.Background(), &family.SeriesRows{Times: times, Values: values, Options: c.options}, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -65,7 +65,7 @@ func TestExpect(t *testing.T) {
 		}); err != nil {
 			t.Fatal(err)
 		}
-		if mean, _, err = p.Expect(&family.SeriesRows{Times: times[39:]}, 1); err != nil || !math.IsNaN(mean[0]) || math.IsNaN(mean[1]) || !math.IsNaN(mean[2]) {
+		if mean, _, err = p.Expect(context.Background(), &family.SeriesRows{Times: times[39:]}, 1); err != nil || !math.IsNaN(mean[0]) || math.IsNaN(mean[1]) || !math.IsNaN(mean[2]) {
 			t.Errorf("%s, one step: %v, %v", p.Form, mean, err)
 		}
 	}

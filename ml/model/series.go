@@ -56,7 +56,7 @@ func (s *Scorer) Series(ctx context.Context, cols []arrow.Array, n int) (arrow.A
 		if asked[0] == 1 && len(asked) == 5 {
 			out, err = p.Backtest(ctx, r, family.Folds{Horizon: int(asked[1]), Folds: int(asked[2]), Step: int(asked[3]), Confidence: asked[4]})
 		} else {
-			out, err = expected(p, r, int(asked[1]))
+			out, err = expected(ctx, p, r, int(asked[1]))
 		}
 		if err != nil {
 			return nil, err
@@ -76,8 +76,8 @@ func SeriesBytes(cols []arrow.Array) int64 {
 }
 
 // expected lists what is expected of rows.
-func expected(p family.SeriesReader, r *family.SeriesRows, horizon int) ([]float64, error) {
-	mean, sd, err := p.Expect(r, horizon)
+func expected(ctx context.Context, p family.SeriesReader, r *family.SeriesRows, horizon int) ([]float64, error) {
+	mean, sd, err := p.Expect(ctx, r, horizon)
 	if err != nil {
 		return nil, err
 	}
