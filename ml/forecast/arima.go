@@ -192,7 +192,11 @@ func (f *arimaFit) turn() (bool, error) {
 			return 0, false
 		}
 		t := tried{o, math.Inf(1)}
-		if got, ok := f.regression(o).fit(o, f.exactly); ok && got.ARMA.stable(f.m) {
+		got, ok := f.regression(o).fit(o, f.exactly)
+		if ok && !f.exactly && !got.ARMA.inner(f.m) {
+			got, ok = f.regression(o).fit(o, true)
+		}
+		if ok && got.ARMA.stable(f.m) {
 			t.AICc = got.AICc
 		}
 		f.tried = append(f.tried, t)

@@ -102,26 +102,27 @@ func partials(phi []float64) (r []float64, ok bool) {
 	return r, true
 }
 
-// stable reports whether no root of the process's polynomials is within 1.01 of the origin. Hyndman and Khandakar leave such
-// models out: their forecasts hang on the last digits.
-func (a *arma) stable(m int) bool {
-	for _, c := range []struct {
-		by   []float64
-		sign float64
-		step int
-	}{{a.AR, 1, 1}, {a.SeasonalAR, 1, m}, {a.MA, -1, 1}, {a.SeasonalMA, -1, m}} {
-		scaled, by := make([]float64, len(c.by)), c.sign
-		for i, v := range c.by {
-			for range c.step {
-				by = float64(by * 1.01)
-			}
-			scaled[i] = float64(v * by)
+// outside reports whether no root of 1 − sign·by₁·z − …, z = B^step, is within 1.01 of the origin.
+func outside(by []float64, sign float64, step int) bool {
+	scaled, k := make([]float64, len(by)), sign
+	for i, v := range by {
+		for range step {
+			k = float64(k * 1.01)
 		}
-		if _, ok := partials(scaled); !ok {
-			return false
-		}
+		scaled[i] = float64(v * k)
 	}
-	return true
+	_, ok := partials(scaled)
+	return ok
+}
+
+// stable reports whether the autoregression is far enough from one that grows. Hyndman and Khandakar leave other models out:
+// their forecasts hang on the last digits. Those of a moving average do not, as it reaches only so far and the filter is exact.
+func (a *arma) stable(m int) bool { return outside(a.AR, 1, 1) && outside(a.SeasonalAR, 1, m) }
+
+// inner reports whether conditional squares tell what the process is worth: near a root of 1 the errors before the first step,
+// which are taken to be 0, last too long.
+func (a *arma) inner(m int) bool {
+	return a.stable(m) && outside(a.MA, -1, 1) && outside(a.SeasonalMA, -1, m)
 }
 
 // autocovariances returns those of the process at 0 … n; ok is false where it is not stationary.
