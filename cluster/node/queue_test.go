@@ -35,7 +35,7 @@ const heavyRows = 30_000
 // heavy are statements that each use much of a pool of 32 MiB.
 var heavy = []struct{ sql, want string }{
 	{"select count(*), max(r) from (select row_number() over (partition by id % 10 order by s) as r from big) x", fmt.Sprint(heavyRows, "|", heavyRows/10)},
-	{"select count(*) from (select s, count(*), max(id) from big group by s) x", fmt.Sprint(heavyRows)},
+	{"select count(*), sum(n) from (select left(s, 60), count(*) as n from big group by 1) x", fmt.Sprint(heavyRows, "|", heavyRows)},
 	{"select count(*), sum(a.id - b.id) from big a join big b on a.s = b.s", fmt.Sprint(heavyRows, "|0")},
 	{"select count(*) from (select s, id from big order by s desc, id offset 7) x", fmt.Sprint(heavyRows - 7)},
 }
@@ -82,7 +82,7 @@ func TestQueue(t *testing.T) {
 	c.must("create role other login; grant select on big to other")
 	free := full(n)
 
-	const ask = "select count(*) from (select distinct s from big) x"
+	const ask = "select count(*) from (select distinct left(s, 60) from big) x"
 	errs := make([]chan error, 4)
 	var sessions []*client
 	for i := range errs {

@@ -161,7 +161,7 @@ var world = sync.OnceValue(func() map[string][]any {
 	for i := range many {
 		a, b, k, w := r.NormFloat64(), r.IntN(60), r.IntN(4), 0.5+r.Float64()
 		z := a - float64(b)/30 + []float64{0.5, -0.5, 0, 1}[k] + r.NormFloat64()
-		days, until := math.Ceil(20*r.ExpFloat64()*math.Exp(-a/2)), float64(r.IntN(60))
+		days, until := math.Ceil(20*r.ExpFloat64()*math.Exp(-a/2)), float64(1+r.IntN(60))
 		class := int32(0)
 		if z > 0.3 {
 			class = 1

@@ -60,8 +60,6 @@ func TestOtherSystems(t *testing.T) {
 		{"DNN_REGRESSOR", "n", []any{"OPTIMIZER", "FTRL"}, invalid},
 		{"DNN_REGRESSOR", "n", []any{"EARLY_STOP", true, "MIN_REL_PROGRESS", 0.1, "LEARN_RATE", 0.01}, "mlp/regression early_stop learn_rate min_rel_progress"},
 		{"AUTOENCODER", "", []any{"HIDDEN_UNITS", 4}, "autoencoder/decomposition hidden_units"},
-		{"MATRIX_FACTORIZATION", "", nil, no},
-		{"ARIMA_PLUS", "", nil, no},
 		{"DNN_LINEAR_COMBINED_CLASSIFIER", "n", nil, no},
 		// scikit-learn
 		{"LinearRegression", "y", []any{"fit_intercept", true, "n_jobs", 4}, no},

@@ -529,7 +529,7 @@ func TestOptionErrors(t *testing.T) {
 		{"linear_regression", "y", []any{"c", 1.0}, "22023", `option "c" is not one of linear_regression`},
 		{"linear_regression", "s", nil, "42804", "must be of a numeric type"},
 		{"linear_regression", "z", nil, "42703", `column "z" does not exist`},
-		{"arima_plus", "y", nil, "0A000", `algorithm "arima_plus"`},
+		{"automl_regressor", "y", nil, "0A000", `algorithm "automl_regressor"`},
 		{"magic", "y", nil, "22023", "unrecognized algorithm"},
 		{"", "y", nil, "22023", "names no algorithm"},
 		{"logistic_regression", "y", []any{"l1_reg", 0.5, "c", 1.0}, "22023", "only one of"},
