@@ -3,6 +3,7 @@ package profile
 import (
 	"encoding/binary"
 	"slices"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -30,7 +31,8 @@ const (
 func (c *Counts) Reset(columns int) {
 	c.Rows = 0
 	if len(c.fresh) != columns {
-		*c = Counts{bins: make([]int64, 256*columns), fresh: make([][]fresh, columns)}
+		*c = Counts{}
+		c.make(columns)
 	}
 	clear(c.bins)
 	clear(c.fresh)
@@ -59,15 +61,7 @@ func (c *Counts) make(columns int) {
 
 // with adds rows of a new category. Those with the least names are kept, so it does not matter in which order they come.
 func with(list []fresh, name string, rows int64) []fresh {
-	at, found := slices.BinarySearchFunc(list, name, func(f fresh, name string) int {
-		switch {
-		case f.name < name:
-			return -1
-		case f.name > name:
-			return 1
-		}
-		return 0
-	})
+	at, found := slices.BinarySearchFunc(list, name, func(f fresh, name string) int { return strings.Compare(f.name, name) })
 	if found {
 		list[at].rows += rows
 		return list

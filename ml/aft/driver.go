@@ -106,7 +106,9 @@ func (d *driver) evaluated(v []float64) error {
 	switch {
 	case d.From != nil && !d.Final && !(loss <= d.Loss+float64(1e-13*math.Abs(d.Loss))):
 		if d.Halved++; d.Halved > mostHalvings {
-			return d.stay()
+			// No step lowers the loss any more: the last accepted parameters are evaluated again, to end there.
+			d.Theta, d.Last, d.Final = d.From, true, true
+			return nil
 		}
 		d.halve()
 		return nil
@@ -146,12 +148,6 @@ func (d *driver) halve() {
 	for j := range d.Theta {
 		d.Theta[j] = d.From[j] + float64(math.Ldexp(1, -d.Halved)*d.Step[j])
 	}
-}
-
-// stay ends at the last accepted parameters, where no step lowers the loss any more.
-func (d *driver) stay() error {
-	d.Theta, d.Last, d.Final = d.From, true, true
-	return nil
 }
 
 // end computes standard errors from the inverse of the observed information, by the rule for functions of estimates.

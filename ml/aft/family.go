@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/tributarydb/tributary/exec/kernel/f64"
 	"github.com/tributarydb/tributary/ml/block"
 	"github.com/tributarydb/tributary/ml/canon"
 	"github.com/tributarydb/tributary/ml/family"
@@ -149,8 +150,6 @@ func (aft) Merge(_ uint8, left, right family.Message) (family.Message, error) {
 	if !ok || !same || len(a.V) != len(b.V) {
 		return nil, pgerr.New(pgerr.DataCorrupted, "partials of different kinds cannot be merged")
 	}
-	for i, v := range b.V {
-		a.V[i] += v
-	}
+	f64.Add(a.V, b.V)
 	return a, nil
 }

@@ -65,22 +65,13 @@ func TestSameModel(t *testing.T) {
 
 // reference are the logarithms of P(class) and P(row | class) by their definitions.
 func reference(d *familytest.Data, k kind, a, smoothing float64) (prior []float64, likelihood func(i, c int) float64) {
-	weight := func(i int) float64 {
-		switch {
-		case d.Held != nil && d.Held[i]:
-			return 0
-		case d.W != nil:
-			return d.W[i]
-		}
-		return 1
-	}
 	// moments of a column's rows of a class, -1 for all
 	moments := func(j, c int) (n, mean, variance float64) {
 		for pass := range 2 {
 			sum := 0.0
 			n = 0
 			for i, x := range d.X {
-				if w := weight(i); x[j] == x[j] && (c < 0 || int(d.Y[i]) == c) {
+				if w := d.Weight(i); x[j] == x[j] && (c < 0 || int(d.Y[i]) == c) {
 					n += w
 					if pass == 0 {
 						sum += w * (x[j] - d.X[0][j])
@@ -100,8 +91,8 @@ func reference(d *familytest.Data, k kind, a, smoothing float64) (prior []float6
 	total := 0.0
 	prior = make([]float64, d.Classes)
 	for i := range d.X {
-		prior[int(d.Y[i])] += weight(i)
-		total += weight(i)
+		prior[int(d.Y[i])] += d.Weight(i)
+		total += d.Weight(i)
 	}
 	mass := slices.Clone(prior)
 	for c := range prior {
@@ -114,8 +105,8 @@ func reference(d *familytest.Data, k kind, a, smoothing float64) (prior []float6
 	}
 	sum := func(c int, of func(i int) float64) (s float64) {
 		for i := range d.X {
-			if int(d.Y[i]) == c && weight(i) > 0 {
-				s += weight(i) * of(i)
+			if int(d.Y[i]) == c && d.Weight(i) > 0 {
+				s += d.Weight(i) * of(i)
 			}
 		}
 		return s

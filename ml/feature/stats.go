@@ -527,11 +527,16 @@ type tally struct {
 
 // of returns the tally of a value.
 func (c *catCounter) of(key []byte) *tally {
+	return &c.hits[c.slot(key)]
+}
+
+// slot returns the number of a key, which is the place of its tally.
+func (c *catCounter) slot(key []byte) int32 {
 	k := c.number(key)
 	if int(k) == len(c.hits) {
 		c.hits = append(c.hits, tally{})
 	}
-	return &c.hits[k]
+	return k
 }
 
 // hits counts rows by the number of their category or class.

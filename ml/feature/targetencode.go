@@ -134,13 +134,13 @@ func (t *targetCounter) add(c *Col, v *record.View, i, from, n int, w []float64)
 		}
 		t.key = append(appendCategory(t.key[:0], v.Bytes(i, from+r)), t.folds[from+r])
 		t.key = append(t.key, class...)
-		hits := t.counter.of(t.key)
+		k := t.counter.slot(t.key)
+		hits := &t.counter.hits[k]
 		hits.n++
 		hits.w.add(weight, w != nil)
 		if t.classes {
 			continue
 		}
-		k := t.counter.number(t.key)
 		if int(k) == len(t.sums) {
 			t.sums = append(t.sums, targetSums{})
 		}

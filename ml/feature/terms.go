@@ -140,9 +140,9 @@ func (t *termCounter) add(c *Col, v *record.View, i, from, n int, w []float64) (
 			continue
 		}
 		t.each(text, func(term []byte) {
-			id := t.counter.number(term)
+			id := t.counter.slot(term)
 			if int(id) == len(t.last) {
-				t.counter.hits, t.last, t.times = append(t.counter.hits, tally{}), append(t.last, 0), append(t.times, 0)
+				t.last, t.times = append(t.last, 0), append(t.times, 0)
 				t.size += 2 * len(term)
 			}
 			hits := &t.counter.hits[id]

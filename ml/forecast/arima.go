@@ -1,6 +1,7 @@
 package forecast
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strconv"
@@ -121,8 +122,8 @@ type arimaFit struct {
 
 // As in the R package, orders of long series are compared by quick fits.
 const (
-	exactSteps150 = 150
-	exactSeason   = 12
+	fewSteps    = 150
+	shortSeason = 12
 )
 
 // beginArima is the method's begin.
@@ -132,7 +133,7 @@ func beginArima(s *series, m int, o *family.Values) (fit, error) {
 	for i, v := range s.Y {
 		f.y[i] = v / f.scale
 	}
-	f.exactly = len(f.y) <= exactSteps150 && m <= exactSeason
+	f.exactly = len(f.y) <= fewSteps && m <= shortSeason
 	if o.Given(orderOption) {
 		x := namedOrder(o)
 		if x.SeasonalP+x.SeasonalD+x.SeasonalQ > 0 && m == 1 {
@@ -141,7 +142,7 @@ func beginArima(s *series, m int, o *family.Values) (fit, error) {
 		f.named = &x
 		return f, nil
 	}
-	if len(f.y) <= m || len(f.y) < 2*m {
+	if len(f.y) < 2*m {
 		f.m = 1
 	}
 	f.first.SeasonalD = seasonalDifferences(f.y, f.m)
@@ -213,15 +214,7 @@ func (f *arimaFit) turn() (bool, error) {
 		return false, nil
 	}
 	best := slices.Clone(f.tried)
-	slices.SortStableFunc(best, func(a, b tried) int {
-		switch {
-		case a.AICc < b.AICc:
-			return -1
-		case a.AICc > b.AICc:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(best, func(a, b tried) int { return cmp.Compare(a.AICc, b.AICc) })
 	for _, t := range best {
 		if math.IsInf(t.AICc, 1) {
 			break

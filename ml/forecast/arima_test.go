@@ -10,8 +10,6 @@ import (
 
 	"github.com/tributarydb/tributary/exec/kernel/f64"
 	"github.com/tributarydb/tributary/ml/family/familytest"
-	"github.com/tributarydb/tributary/ml/record"
-	"github.com/tributarydb/tributary/sql/types"
 )
 
 // simulated returns a series of a process, after as many steps as it takes to forget its beginning.
@@ -151,23 +149,9 @@ func TestPartials(t *testing.T) {
 	}
 }
 
-// arimaOf fits a series and forecasts it.
 func arimaOf(t *testing.T, d *familytest.Data, s familytest.Spread, horizon int, options ...any) (f *forecaster, mean, sd []float64, bytes string) {
 	t.Helper()
-	got, err := familytest.Train(t, autoregressive, d, s, append([]any{"order_by", "x0"}, options...)...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	f = got.Predictor.(*forecaster)
-	f.time = record.Column{Name: "t", Type: types.Int8}
-	err = f.Forecast(horizon, 0.9, func(r []types.Datum) error {
-		mean, sd = append(mean, r[1].(float64)), append(sd, r[2].(float64))
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return f, mean, sd, string(got.Bytes)
+	return continued(t, autoregressive, d, s, horizon, options...)
 }
 
 // TestAhead: means and variances of forecasts are those of simulated continuations.

@@ -68,13 +68,12 @@ func (o *order) differenced(y []float64, m int) []float64 {
 
 // undo returns the polynomial by which values follow from their differences: y = Σ undo·y before + w.
 func (o *order) undo(m int) lags {
-	one, long := []float64{1}, []float64{1}
-	out := lags{}
+	one, out := []float64{1}, lags{}
 	for range o.D {
 		out = out.with(times(one, nil, m, -1))
 	}
 	for range o.SeasonalD {
-		out = out.with(times(nil, long, m, -1))
+		out = out.with(times(nil, one, m, -1))
 	}
 	return out
 }

@@ -49,10 +49,10 @@ func TestDerivatives(t *testing.T) {
 	}
 }
 
-// smooth fits a series and forecasts it.
-func smooth(t *testing.T, y []float64, s familytest.Spread, horizon int, options ...any) (f *forecaster, mean, sd []float64, bytes string) {
+// continued fits a series by a method and forecasts it.
+func continued(t *testing.T, m *method, d *familytest.Data, s familytest.Spread, horizon int, options ...any) (f *forecaster, mean, sd []float64, bytes string) {
 	t.Helper()
-	got, err := familytest.Train(t, smoothing, rows(y...), s, append([]any{"order_by", "x0"}, options...)...)
+	got, err := familytest.Train(t, m, d, s, append([]any{"order_by", "x0"}, options...)...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,6 +66,11 @@ func smooth(t *testing.T, y []float64, s familytest.Spread, horizon int, options
 		t.Fatal(err)
 	}
 	return f, mean, sd, string(got.Bytes)
+}
+
+func smooth(t *testing.T, y []float64, s familytest.Spread, horizon int, options ...any) (f *forecaster, mean, sd []float64, bytes string) {
+	t.Helper()
+	return continued(t, smoothing, rows(y...), s, horizon, options...)
 }
 
 // TestPassengers: the likelihoods and the forecasts are those of statsmodels 0.15; the bytes are the same however the

@@ -8,6 +8,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
 	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/ml/block"
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/feature"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -20,13 +21,14 @@ type Ranked struct {
 	of *feature.FitCol // whose categories they are; nil: they are numbers from 1
 }
 
-// ranker returns the predictor; 0A000 for a model that ranks nothing.
-func (s *Scorer) ranker() (family.Ranker, error) {
+// ranker returns the predictor, and the block of rows 0 … n-1 of cols; 0A000 for a model that ranks nothing.
+func (s *Scorer) ranker(cols []arrow.Array, n int) (family.Ranker, *block.Block, error) {
 	x, ok := s.m.Predictor.(family.Ranker)
 	if !ok {
-		return nil, pgerr.Unsupported("a %s ranks nothing", s.m.Algorithm)
+		return nil, nil, pgerr.Unsupported("a %s ranks nothing", s.m.Algorithm)
 	}
-	return x, nil
+	b, err := s.m.Fitted.EncodeInto(nil, cols, n)
+	return x, b, err
 }
 
 // rankedBytes is the memory of what is ranked, in a list and in two columns.
@@ -34,7 +36,7 @@ const rankedBytes = 64
 
 // RankedBytes bounds the memory of the first k for so many rows.
 func (s *Scorer) RankedBytes(rows, k int) int64 {
-	if x, err := s.ranker(); err == nil {
+	if x, ok := s.m.Predictor.(family.Ranker); ok {
 		k = min(k, x.Most())
 	}
 	return rankedBytes * int64(rows) * int64(k)
@@ -42,11 +44,7 @@ func (s *Scorer) RankedBytes(rows, k int) int64 {
 
 // Ranked returns the first k for rows 0 … n-1 of cols, which are the model's Features in order.
 func (s *Scorer) Ranked(cols []arrow.Array, n int, by family.RankBy, k int) (*Ranked, error) {
-	x, err := s.ranker()
-	if err != nil {
-		return nil, err
-	}
-	b, err := s.m.Fitted.EncodeInto(nil, cols, n)
+	x, b, err := s.ranker(cols, n)
 	if err != nil {
 		return nil, err
 	}
@@ -59,11 +57,7 @@ func (s *Scorer) Ranked(cols []arrow.Array, n int, by family.RankBy, k int) (*Ra
 
 // Places returns a column of float8: see family.Ranker.
 func (s *Scorer) Places(cols []arrow.Array, n int) (arrow.Array, error) {
-	x, err := s.ranker()
-	if err != nil {
-		return nil, err
-	}
-	b, err := s.m.Fitted.EncodeInto(nil, cols, n)
+	x, b, err := s.ranker(cols, n)
 	if err != nil {
 		return nil, err
 	}
@@ -79,11 +73,7 @@ func (s *Scorer) Places(cols []arrow.Array, n int) (arrow.Array, error) {
 
 // Scores returns the scores as a column of float8[].
 func (r *Ranked) Scores() arrow.Array {
-	offsets := append([]int32{0}, r.Ends...)
-	data := array.NewData(arrow.ListOf(arrow.PrimitiveTypes.Float64), len(r.Ends),
-		[]*memory.Buffer{nil, memory.NewBufferBytes(arrow.Int32Traits.CastToBytes(offsets))},
-		[]arrow.ArrayData{batch.FromSlice(arrow.PrimitiveTypes.Float64, r.Score, nil).Data()}, 0, 0)
-	return array.MakeFromData(data)
+	return lists(append([]int32{0}, r.Ends...), r.Score)
 }
 
 // Values returns what is ranked as a column of an array type.

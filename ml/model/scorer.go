@@ -189,7 +189,12 @@ func arrays(elems [][]float64, rows int) arrow.Array {
 		}
 		offsets[i+1] = int32((i + 1) * k)
 	}
-	data := array.NewData(arrow.ListOf(arrow.PrimitiveTypes.Float64), rows,
+	return lists(offsets, vals)
+}
+
+// lists returns a column of float8[]: row i has the numbers from offset i to the next.
+func lists(offsets []int32, vals []float64) arrow.Array {
+	data := array.NewData(arrow.ListOf(arrow.PrimitiveTypes.Float64), len(offsets)-1,
 		[]*memory.Buffer{nil, memory.NewBufferBytes(arrow.Int32Traits.CastToBytes(offsets))},
 		[]arrow.ArrayData{batch.FromSlice(arrow.PrimitiveTypes.Float64, vals, nil).Data()}, 0, 0)
 	return array.MakeFromData(data)

@@ -62,7 +62,7 @@ func TestAgainstDefinitions(t *testing.T) {
 					var list []near
 					for k := range d.X {
 						if d.W[k] > 0 {
-							list = append(list, near{apartBy(metric, whole(ask, i), whole(d, k)), d.Y[k], d.W[k]})
+							list = append(list, near{apartBy(metric, ask.Coords(i), d.Coords(k)), d.Y[k], d.W[k]})
 						}
 					}
 					slices.SortStableFunc(list, func(a, b near) int { return cmp.Compare(a.distance, b.distance) })
@@ -110,19 +110,6 @@ func TestAgainstDefinitions(t *testing.T) {
 			}
 		}
 	}
-}
-
-// whole returns the coordinates of a row.
-func whole(d *familytest.Data, i int) []float64 {
-	x := slices.Clone(d.X[i])
-	for j, n := range d.Cats {
-		one := make([]float64, n)
-		if c := d.Code[i][j]; c >= 0 {
-			one[c] = 1
-		}
-		x = append(x, one...)
-	}
-	return x
 }
 
 func apartBy(metric string, a, b []float64) float64 {

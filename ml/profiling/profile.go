@@ -151,10 +151,9 @@ func NewDrafter(f *feature.Fitted, centers []float64) *Drafter {
 func Centers(f *feature.Fitted, s *feature.Spec, st *feature.Stats) (out []float64) {
 	for _, p := range columnsOf(f) {
 		c, mid := &f.Cols[p.col], 0.0
-		at := slices.IndexFunc(s.Cols, func(x feature.Col) bool { return x.Role == feature.Feature && x.Name == c.Name })
-		if at >= 0 && valuesOf(c) == 0 && c.Dim == 0 {
-			if n := st.Cols[at].Number; n != nil {
-				mid = n.Mean
+		if of := statsOf(s, st, c.Name); of != nil && valuesOf(c) == 0 && c.Dim == 0 {
+			if of.Number != nil {
+				mid = of.Number.Mean
 			}
 			if len(c.Center) > 0 {
 				mid = (mid - c.Center[0]) / c.Scale[0]
@@ -166,6 +165,15 @@ func Centers(f *feature.Fitted, s *feature.Spec, st *feature.Stats) (out []float
 		out = append(out, mid)
 	}
 	return out
+}
+
+// statsOf returns the statistics of a feature, nil for none.
+func statsOf(s *feature.Spec, st *feature.Stats, name string) *feature.ColStats {
+	at := slices.IndexFunc(s.Cols, func(x feature.Col) bool { return x.Role == feature.Feature && x.Name == name })
+	if at < 0 {
+		return nil
+	}
+	return &st.Cols[at]
 }
 
 // Draft returns what was counted.
@@ -299,10 +307,9 @@ func Profile(f *feature.Fitted, d *Draft, centers []float64, s *feature.Spec, st
 		if from.slots == nil {
 			col.Numeric, col.Center = true, centers[k]
 			col.Edges, col.Counts = from.numbers.bins(budget)
-			at := slices.IndexFunc(s.Cols, func(x feature.Col) bool { return x.Role == feature.Feature && x.Name == c.Name })
-			if at >= 0 && !c.Indicator && c.Dim == 0 && col.Missing == 0 { // what was imputed is among the values
-				col.Missing = st.Cols[at].Nulls
-				col.Counts = without(col.Counts, col.Edges, imputed(c)-col.Center, col.Missing)
+			if of := statsOf(s, st, c.Name); of != nil && !c.Indicator && c.Dim == 0 && col.Missing == 0 { // what was imputed is among the values
+				col.Missing = of.Nulls
+				without(col.Counts, col.Edges, imputed(c)-col.Center, col.Missing)
 			}
 		} else {
 			categories(&col, c, from.slots)
@@ -322,12 +329,11 @@ func imputed(c *feature.FitCol) float64 {
 }
 
 // without takes so many rows of a number out of the bins.
-func without(counts []int64, edges []float64, v float64, rows int64) []int64 {
+func without(counts []int64, edges []float64, v float64, rows int64) {
 	if rows > 0 {
 		at := binOf(edges, float64(float32(v)))
 		counts[at] = max(counts[at]-rows, 0)
 	}
-	return counts
 }
 
 // categories gives the most frequent categories a bin each. Ties are by their order.

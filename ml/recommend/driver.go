@@ -145,12 +145,7 @@ func (d *driver) share(tokens []uint64) {
 		return
 	}
 	items := &ratings{Start: make([]int32, d.items+1), Other: d.ratings.Other}
-	for _, o := range d.ratings.Other {
-		items.Start[o+1]++
-	}
-	for k := range d.items {
-		items.Start[k+1] += items.Start[k]
-	}
+	countUp(items.Start, items.Other)
 	d.ends = [2][]int32{d.ratings.cuts(len(d.tokens)), items.cuts(len(d.tokens))}
 }
 

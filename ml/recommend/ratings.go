@@ -195,16 +195,21 @@ func together(rows []row) (mean, weight, within float64) {
 	return mean, weight, within
 }
 
+// countUp sets start, of zeros, to where each key begins in an order of the keys, and the end.
+func countUp(start, keys []int32) {
+	for _, k := range keys {
+		start[k+1]++
+	}
+	for k := range len(start) - 1 {
+		start[k+1] += start[k]
+	}
+}
+
 // sortedBy returns the numbers of keys, which are below n, in the order of the keys; equal ones in the order of from,
 // nil for their own.
 func sortedBy(keys, from []int32, n int) []int32 {
 	at := make([]int32, n+1)
-	for _, k := range keys {
-		at[k+1]++
-	}
-	for k := range n {
-		at[k+1] += at[k]
-	}
+	countUp(at, keys)
 	out := make([]int32, len(keys))
 	for i := range keys {
 		j := int32(i)
@@ -221,12 +226,7 @@ func sortedBy(keys, from []int32, n int) []int32 {
 // turned writes the ratings by the other side, of which there are n, to t, which has room for them.
 func (r *ratings) turned(t *ratings, n int) {
 	clear(t.Start)
-	for _, o := range r.Other {
-		t.Start[o+1]++
-	}
-	for k := range n {
-		t.Start[k+1] += t.Start[k]
-	}
+	countUp(t.Start, r.Other)
 	next := slices.Clone(t.Start[:n])
 	for k := range len(r.Start) - 1 {
 		for i := r.Start[k]; i < r.Start[k+1]; i++ {

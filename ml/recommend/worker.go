@@ -122,10 +122,7 @@ const problems = 16
 
 // begin prepares the worker's share of a step.
 func (w *worker) begin(op uint8, s *solveStep) (*work, error) {
-	side, n := 0, w.users
-	if op == opItems {
-		side, n = 1, w.items
-	}
+	side := int(op - opUsers)
 	if s.Ratings != nil {
 		if err := w.take(s.Ratings); err != nil {
 			return nil, err
@@ -153,7 +150,6 @@ func (w *worker) begin(op uint8, s *solveStep) (*work, error) {
 	if w.implicit {
 		k.base = gramOf(s.Fixed, w.width())
 	}
-	k.to = min(k.to, n)
 	k.out = &part{From: int32(k.from), Vectors: make([]float32, (k.to-k.from)*w.width())}
 	if op == opItems {
 		k.out.Losses = make([]float64, k.to-k.from)

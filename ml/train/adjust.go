@@ -101,10 +101,7 @@ func (h *tallyPass) do(ctx context.Context, it *item) (family.Message, error) {
 		y, weights := b.Targets()
 		w := make([]float64, len(weights))
 		for i, v := range weights {
-			if h.t.classWeights != nil {
-				v /= h.t.classWeights[int(y[i])]
-			}
-			w[i] = math.RoundToEven(v/h.t.unit) * h.t.unit // so that sums are exact
+			w[i] = h.t.measured(v, int(y[i]))
 		}
 		h.sum.Add(y, w, h.t.predictor.Score(b))
 	})

@@ -180,10 +180,7 @@ func (h *evaluatePass) block(b *block.Block, rows family.Rows) {
 	cells := make([]float64, k*k)
 	for i, w := range weights {
 		y := int(truth[i])
-		if t.classWeights != nil {
-			w /= t.classWeights[y]
-		}
-		w = math.RoundToEven(w/t.unit) * t.unit
+		w = t.measured(w, y)
 		cells[y*k+r.Class(i)] += w
 		m.loss.Add(r.Prob(y, i), w)
 		switch {
@@ -336,6 +333,14 @@ type evaluateTask struct {
 }
 
 func (t *evaluateTask) kind() uint8 { return kindEvaluate }
+
+// measured is the weight that a row counts with: without its class's, and such that sums are exact.
+func (t *evaluateTask) measured(w float64, class int) float64 {
+	if t.classWeights != nil {
+		w /= t.classWeights[class]
+	}
+	return math.RoundToEven(w/t.unit) * t.unit
+}
 
 func (t *evaluateTask) Encode(e *canon.E) {
 	e.Int(t.target)

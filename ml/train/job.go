@@ -428,7 +428,7 @@ func (j *Job) encoders(transforms []feature.Transform) error {
 		if err := transforms[i].Apply(s); err != nil {
 			return err
 		}
-		if c := feature.Sparse(s); c && !j.InPlace() || c && !j.Plan.Sparse || c && s.Targets() != nil {
+		if feature.Sparse(s) && (!j.InPlace() || !j.Plan.Sparse || s.Targets() != nil) {
 			return errSparse(j).At(transforms[i].Pos)
 		}
 		if j.windows != nil && s.OutOfFold() {
@@ -510,7 +510,7 @@ func apart(j *Job, d *family.Option, name string) error {
 	return nil
 }
 
-// makePair makes the columns of users and of items the job's only features.
+// makePair has the names of rows told apart; or users and items, whose columns it makes the job's only features.
 func makePair(j *Job) error {
 	if j.Plan.Identity != "" {
 		return apart(j, family.IDColumn, j.Plan.Identity)

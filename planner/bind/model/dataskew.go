@@ -48,13 +48,7 @@ func dataSkew(sc *scope.Scope, name string, args []ast.Node, n *ast.RangeFunctio
 	if err != nil {
 		return it, err
 	}
-	var fields []scope.Column
-	for _, c := range r.Out {
-		fields = append(fields, scope.Column{Name: c.Name, Expr: scope.Col(c.Column), Table: c.Table, Num: c.Num})
-		b.Stmt.Owner[c.ID] = sc.Level
-		delete(b.Stmt.Kind, c.ID)
-	}
-	bins, err := applyModel(sc, m, expr.PredictBins, fields, false, pos)
+	bins, err := applyModel(sc, m, expr.PredictBins, fieldsOf(sc, r), false, pos)
 	if err != nil {
 		return it, err
 	}

@@ -12,7 +12,6 @@ import (
 	"github.com/tributarydb/tributary/planner/bind/scope"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/lex"
-	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -41,12 +40,7 @@ func keyDrivers(sc *scope.Scope, args []ast.Node, n *ast.RangeFunction) (it scop
 	const full = "ml.key_drivers"
 	b := sc.Binder
 	pos := b.SpotFunc("key_drivers")
-	sub := queryOf(args, 0)
-	if sub == nil {
-		return it, pgerr.New(pgerr.UndefinedFunction, full+" takes a query in parentheses").WithHint("Write " + full + "((SELECT …), metric => 'column', is_test => 'column').").At(pos.At())
-	}
-	sel := sub.Subselect.(*ast.SelectStmt)
-	r, err := query.Bind(sc, sel, scope.InFromClause, true)
+	sel, r, err := firstQuery(sc, args, full, "metric => 'column', is_test => 'column'", pos)
 	if err != nil {
 		return it, err
 	}
@@ -123,17 +117,7 @@ func supportOf(sc *scope.Scope, val ast.Node, full string) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	v, ok := 0.0, true
-	switch x := d.(type) {
-	case float64:
-		v = x
-	case int64:
-		v = float64(x)
-	case number.Decimal:
-		v = x.Float64()
-	default:
-		ok = false
-	}
+	v, ok := types.Float(d)
 	if !ok || !(v >= 0 && v <= 1) {
 		return 0, pgerr.New(pgerr.InvalidParameterValue, "min_apriori_support is a number from 0 to 1").At(sc.Binder.PosExpr(val))
 	}

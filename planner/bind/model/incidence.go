@@ -7,6 +7,7 @@ import (
 
 	"github.com/tributarydb/tributary/planner/bind/query"
 	"github.com/tributarydb/tributary/planner/bind/scope"
+	"github.com/tributarydb/tributary/planner/bind/typing"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -20,14 +21,8 @@ const incidenceQuery = `SELECT f.* FROM (SELECT array_agg(s.t ORDER BY s.t, s.c)
 // incidence binds ml.cumulative_incidence((query), duration => 'days', event => 'cause').
 func incidence(sc *scope.Scope, args []ast.Node, n *ast.RangeFunction) (it scope.FromItem, err error) {
 	const full = "ml.cumulative_incidence"
-	b := sc.Binder
-	pos := b.SpotFunc("cumulative_incidence")
-	sub := queryOf(args, 0)
-	if sub == nil {
-		return it, pgerr.New(pgerr.UndefinedFunction, full+" takes a query in parentheses").WithHint("Write " + full + "((SELECT …), duration => 'column', event => 'column').").At(pos.At())
-	}
-	sel := sub.Subselect.(*ast.SelectStmt)
-	r, err := query.Bind(sc, sel, scope.InFromClause, true)
+	pos := sc.Binder.SpotFunc("cumulative_incidence")
+	sel, r, err := firstQuery(sc, args, full, "duration => 'column', event => 'column'", pos)
 	if err != nil {
 		return it, err
 	}
@@ -61,6 +56,17 @@ func incidence(sc *scope.Scope, args []ast.Node, n *ast.RangeFunction) (it scope
 	}
 	text := strings.NewReplacer("$time", number, "$cause", cause, "$cols", placeNames(len(r.Out))).Replace(incidenceQuery)
 	return query.Over(sc, text, map[string]*ast.SelectStmt{"q": sel}, "cumulative_incidence", n)
+}
+
+// firstQuery binds the query that is a relation's first argument; named are those that follow it.
+func firstQuery(sc *scope.Scope, args []ast.Node, full, named string, pos typing.Position) (*ast.SelectStmt, *scope.Query, error) {
+	sub := queryOf(args, 0)
+	if sub == nil {
+		return nil, nil, pgerr.New(pgerr.UndefinedFunction, "%s takes a query in parentheses", full).WithHint("Write %s((SELECT …), %s).", full, named).At(pos.At())
+	}
+	sel := sub.Subselect.(*ast.SelectStmt)
+	r, err := query.Bind(sc, sel, scope.InFromClause, true)
+	return sel, r, err
 }
 
 // columnNamed returns which column of a query an argument names.

@@ -234,24 +234,18 @@ func backtest(sc *scope.Scope, args []ast.Node, n *ast.RangeFunction, pos typing
 		asked += ", " + strconv.FormatInt(given[name].(int64), 10)
 	}
 	put := []string{"$asked", asked + ", " + strconv.FormatFloat(given["confidence"].(float64), 'g', -1, 64)}
-	text := backtestQuery
-	if given["over_all"].(bool) {
-		head, tail, _ := strings.Cut(text, "FROM (SELECT $by ")
-		text = strings.Replace(head, "$outer ", "", 1) + "FROM (SELECT " + strings.Replace(tail, "$total", "", 1)
-		text = strings.Replace(text, "ORDER BY $by 1", "", 1)
-	} else if by := len(m.groupKeys()); by > 0 {
-		total := " GROUP BY "
-		for i := range by {
-			if i > 0 {
-				total += ", "
-			}
-			total += "s." + keyInside(i)
-		}
-		text = strings.Replace(text, "$total", total, 1)
-	} else {
-		text = strings.Replace(text, "$total", "", 1)
+	keys := make([]string, len(m.groupKeys()))
+	for i := range keys {
+		keys[i] = "s." + keyInside(i)
 	}
-	return m.over(sc, text, "backtest", args[0], rows, true, put, n)
+	total := ""
+	switch {
+	case given["over_all"].(bool): // one row of all series, without their keys
+		put = append(put, "$outer ", "", "SELECT $by sum", "SELECT sum", " ORDER BY $by 1", "")
+	case len(keys) > 0:
+		total = " GROUP BY " + strings.Join(keys, ", ")
+	}
+	return m.over(sc, backtestQuery, "backtest", args[0], rows, true, append(put, "$total", total), n)
 }
 
 // series binds scope.SeriesCall('model', times, values, effects, asked, keys …).
