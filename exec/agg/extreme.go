@@ -47,23 +47,20 @@ type fixedExtreme[T interface {
 func (e *fixedExtreme[T]) Resize(groups int) { e.v, e.has = grown(e.v, groups), grown(e.has, groups) }
 
 func (e *fixedExtreme[T]) put(g uint32, x T) {
-	if !e.has[g] {
+	if !e.has[g] || e.better(x, e.v[g]) {
 		e.v[g], e.has[g] = x, true
-		return
 	}
-	cur := e.v[g]
+}
+
+// better reports whether x takes the place of cur.
+func (e *fixedExtreme[T]) better(x, cur T) bool {
 	switch {
 	case x != x: // NaN
-		if e.max {
-			e.v[g] = x
-		}
+		return e.max && cur == cur
 	case cur != cur:
-		if !e.max {
-			e.v[g] = x
-		}
-	case e.max && x > cur, !e.max && x < cur:
-		e.v[g] = x
+		return !e.max
 	}
+	return e.max && x > cur || !e.max && x < cur
 }
 
 func (e *fixedExtreme[T]) Update(groups []uint32, args []arrow.Array) error {

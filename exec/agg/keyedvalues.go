@@ -201,7 +201,7 @@ func (s *keyed) Need(from, to int, states bool) int64 {
 }
 
 func (s *keyed) Bytes() int64 {
-	return int64(cap(s.keys))*int64(unsafe.Sizeof(keyList{})) + int64(cap(s.nulls)) + 4*int64(cap(s.thin)) + 40*int64(cap(s.dense)) + 24*int64(cap(s.p)) + 8*int64(cap(s.all)+cap(s.room)) +
+	return int64(cap(s.keys))*int64(unsafe.Sizeof(keyList{})) + int64(cap(s.nulls)) + 4*int64(cap(s.thin)) + int64(cap(s.dense))*int64(unsafe.Sizeof(denseKeys{})) + 24*int64(cap(s.p)) + 8*int64(cap(s.all)+cap(s.room)) +
 		s.beside + s.slab.bytes + s.code.bytes()
 }
 
@@ -279,32 +279,7 @@ func (s *keyed) PartialState(g, at, size int) ([]byte, int, error) {
 }
 
 func (s *keyed) MergeStates(groups []uint32, states *array.Binary) error {
-	to := make([]array.Builder, len(s.layout))
-	for k, t := range s.layout {
-		to[k] = array.NewBuilder(memory.DefaultAllocator, t.Arrow())
-	}
-	var of []uint32
-	for g, state := range stored(groups, states) {
-		if err := s.layout.Each(state, func(row types.Row) error {
-			of = append(of, g)
-			for k, d := range row {
-				if err := types.AppendDatum(to[k], s.layout[k], d); err != nil {
-					return err
-				}
-			}
-			return nil
-		}); err != nil {
-			return err
-		}
-	}
-	if len(of) == 0 {
-		return nil
-	}
-	cols := make([]arrow.Array, len(to))
-	for k, b := range to {
-		cols[k] = b.NewArray()
-	}
-	return s.Update(of, cols)
+	return s.layout.columns(groups, states, s.Update)
 }
 
 func (s *keyed) Results(from, to int) (arrow.Array, error) {

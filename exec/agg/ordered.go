@@ -8,7 +8,6 @@ import (
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
-	"github.com/apache/arrow/go/v15/arrow/memory"
 
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/kernel"
@@ -484,40 +483,7 @@ func (s *ordered) PartialState(g, at, size int) ([]byte, int, error) {
 }
 
 func (s *ordered) MergeStates(groups []uint32, states *array.Binary) error {
-	to := make([]array.Builder, len(s.layout))
-	for k, t := range s.layout {
-		to[k] = array.NewBuilder(memory.DefaultAllocator, t.Arrow())
-	}
-	var of []uint32
-	put := func() {
-		cols, rows := make([]arrow.Array, len(to)), make([]int32, len(of))
-		for k, b := range to {
-			cols[k] = b.NewArray()
-		}
-		for i := range rows {
-			rows[i] = int32(i)
-		}
-		s.keep(of, cols, rows)
-		of = of[:0]
-	}
-	for g, state := range stored(groups, states) {
-		if err := s.layout.Each(state, func(row types.Row) error {
-			of = append(of, g)
-			for k, d := range row {
-				if err := types.AppendDatum(to[k], s.layout[k], d); err != nil {
-					return err
-				}
-			}
-			if len(of) == kernel.ChunkRows {
-				put()
-			}
-			return nil
-		}); err != nil {
-			return err
-		}
-	}
-	put()
-	return nil
+	return s.layout.columns(groups, states, s.Update)
 }
 
 var _ Sortable = (*ordered)(nil)

@@ -7,7 +7,9 @@ import (
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
+	"github.com/apache/arrow/go/v15/arrow/memory"
 
+	"github.com/tributarydb/tributary/exec/kernel"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -72,6 +74,44 @@ func (l rowLayout) Cut(b []byte) (row, rest []byte, err error) {
 		return nil, nil, errDamaged()
 	}
 	return b[:len(b)-len(rest)], rest, nil
+}
+
+// columns calls f with the rows of states, a chunk at a time, in columns, and with the group of each.
+func (l rowLayout) columns(groups []uint32, states *array.Binary, f func(groups []uint32, cols []arrow.Array) error) error {
+	to := make([]array.Builder, len(l))
+	for k, t := range l {
+		to[k] = array.NewBuilder(memory.DefaultAllocator, t.Arrow())
+	}
+	var of []uint32
+	put := func() error {
+		cols := make([]arrow.Array, len(to))
+		for k, b := range to {
+			cols[k] = b.NewArray()
+		}
+		err := f(of, cols)
+		of = of[:0]
+		return err
+	}
+	for g, state := range stored(groups, states) {
+		if err := l.Each(state, func(row types.Row) error {
+			of = append(of, g)
+			for k, d := range row {
+				if err := types.AppendDatum(to[k], l[k], d); err != nil {
+					return err
+				}
+			}
+			if len(of) == kernel.ChunkRows {
+				return put()
+			}
+			return nil
+		}); err != nil {
+			return err
+		}
+	}
+	if len(of) == 0 {
+		return nil
+	}
+	return put()
 }
 
 func errDamaged() error {

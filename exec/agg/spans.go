@@ -114,17 +114,6 @@ func (s *floatSum) UpdateSpans(spans [][2]int32, args []arrow.Array) bool {
 	return false
 }
 
-// better reports whether x takes the place of cur.
-func (e *fixedExtreme[T]) better(x, cur T) bool {
-	switch {
-	case x != x: // NaN
-		return e.max && cur == cur
-	case cur != cur:
-		return !e.max
-	}
-	return e.max && x > cur || !e.max && x < cur
-}
-
 // UpdateSpans implements Spanner, of spans that move on: of the rows of one, only those are kept that no later one is
 // better than. The first of these is the extreme.
 func (e *fixedExtreme[T]) UpdateSpans(spans [][2]int32, args []arrow.Array) bool {

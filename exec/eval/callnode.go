@@ -7,6 +7,7 @@ import (
 	"github.com/tributarydb/tributary/exec/function/builtin"
 	"github.com/tributarydb/tributary/exec/function/textfn"
 	"github.com/tributarydb/tributary/exec/function/userfn"
+	"github.com/tributarydb/tributary/exec/kernel"
 	"github.com/tributarydb/tributary/exec/vector"
 	"github.com/tributarydb/tributary/planner/fn"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -114,18 +115,11 @@ func (n *callNode) apply(fr *frame, args []*vector.Vec, rows int, allOne bool) (
 
 // dictionaryPays decides when to compute something for all entries of a dictionary: at once where it is small, else
 // after a quarter as many rows of it, which batches that share it have together.
-type dictionaryPays struct {
-	key  arrow.ArrayData
-	rows int
-}
+type dictionaryPays struct{ seen kernel.DictRows }
 
 // after counts n more rows of a dictionary of so many entries; key, which may be nil, identifies it.
 func (p *dictionaryPays) after(key arrow.ArrayData, entries, n int) bool {
-	if key == nil || p.key != key {
-		p.key, p.rows = key, 0
-	}
-	p.rows += n
-	return entries <= max(4*p.rows, 1024)
+	return entries <= max(4*p.seen.Add(key, n), 1024)
 }
 
 // byDictionary computes a function of one dictionary column once for each

@@ -1,6 +1,7 @@
 package eval
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/tributarydb/tributary/exec/vector"
@@ -74,15 +75,12 @@ func (c *compiler) noteMember(e expr.Expr) {
 		m = &members{binary: e.(*expr.Call).Args[0].Type().OID == types.JSONBOID}
 		c.members[of] = m
 	}
-	for _, k := range m.keys {
-		if k == key {
-			return
-		}
+	if !slices.Contains(m.keys, key) {
+		m.keys = append(m.keys, key)
 	}
-	m.keys = append(m.keys, key)
 }
 
-// member makes the node of a member that is not alone; nil of other expressions.
+// member makes the node of a member that is not alone; other calls stay as they are.
 func (c *compiler) member(e *expr.Call, alone *callNode) node {
 	of, key, ok := memberOf(e)
 	if !ok || c.members[of] == nil || len(c.members[of].keys) < 2 {
@@ -93,11 +91,7 @@ func (c *compiler) member(e *expr.Call, alone *callNode) node {
 		m.arg, m.place = alone.args[0], len(c.shared)
 		c.shared[of] = m.place
 	}
-	n := &memberNode{alone: alone, of: m, text: strings.Contains(e.Fn.ID, "_text(")}
-	for m.keys[n.k] != key {
-		n.k++
-	}
-	return n
+	return &memberNode{alone: alone, of: m, k: slices.Index(m.keys, key), text: strings.Contains(e.Fn.ID, "_text(")}
 }
 
 // sharedNode computes a subexpression once for all rows of a batch. Within the

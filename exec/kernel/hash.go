@@ -71,9 +71,7 @@ type Hasher struct {
 type dictHashes struct {
 	of     *array.Data
 	hashes []uint64
-	// next is a dictionary that is too large for the rows of it so far, seen.
-	next *array.Data
-	seen int
+	seen   DictRows // of a dictionary that is too large for them so far
 }
 
 // NewHasher makes the hasher of columns of the types ts.
@@ -245,14 +243,9 @@ func (h *Hasher) dictionary(i int, t types.Type, a *array.Dictionary, out []uint
 		if vals == nil {
 			return // no rows
 		}
-		rows := len(out) // of the dictionary so far
+		rows := len(out)
 		if i >= 0 {
-			d := &h.dicts[i]
-			if d.next != vals {
-				d.next, d.seen = vals, 0
-			}
-			d.seen += rows
-			rows = d.seen
+			rows = h.dicts[i].seen.Add(vals, rows)
 		}
 		if vals.Len() > 4*rows {
 			// A large dictionary for few rows: hash what the rows use.

@@ -27,9 +27,8 @@ type interner struct {
 	bytes  int64
 
 	dict  *array.Data
-	known []uint32    // number by the dictionary's index; 0: not looked up
-	next  *array.Data // a dictionary that is too large for the rows of it so far
-	seen  int         // how many these are
+	known []uint32 // number by the dictionary's index; 0: not looked up
+	seen  DictRows // of a dictionary that is too large for them so far
 
 	rows, pairs []int32
 	at          []uint32
@@ -74,13 +73,10 @@ func (in *interner) use(dict *array.Data, n int) bool {
 		return false
 	}
 	if in.dict != dict {
-		if in.next != dict {
-			in.next, in.seen = dict, 0
-		}
-		if in.seen += n; dict.Len() > 16*in.seen {
+		if dict.Len() > 16*in.seen.Add(dict, n) {
 			return false
 		}
-		in.dict, in.next, in.known = dict, nil, make([]uint32, dict.Len())
+		in.dict, in.known = dict, make([]uint32, dict.Len())
 	}
 	return true
 }

@@ -205,7 +205,7 @@ func (s *directSet) missing() int {
 	return bits.TrailingZeros64(^s.ascii[0])
 }
 
-// span is how many bytes s begins with that are of characters of the set.
+// span is how many bytes t begins with that are of characters of the set.
 func (s *directSet) span(t string) int {
 	n := 0
 	switch {

@@ -84,7 +84,7 @@ func stampField(u dtUnit, t Kind, loc *time.Location) (Field, bool) {
 	return f, ok
 }
 
-// byDay returns f with a memory of days: those of a table are few and come again and again.
+// byDay returns f with a memory of days: those of a batch of rows are few and come again and again.
 func byDay(f func(day int64) int64) func(day int64) int64 {
 	type known struct {
 		day, value int64

@@ -37,19 +37,7 @@ func (b *run) hitsReady(ctx context.Context) error {
 		return err
 	}
 	file := "read_parquet('" + strings.ReplaceAll(path, "'", "''") + "')"
-	there, err := b.there(ctx, "hits")
-	if err != nil {
-		return err
-	}
-	if there && !b.o.Reload {
-		have, err := b.count(ctx, "hits")
-		if err != nil {
-			return err
-		}
-		want, err := b.count(ctx, file)
-		if err == nil && have != want {
-			err = fmt.Errorf("there is a table hits of %d rows where %s has %d; give --reload to replace it", have, b.o.Hits, want)
-		}
+	if there, err := b.sourceThere(ctx, "hits", file); there || err != nil {
 		return err
 	}
 	items, err := b.hitsColumns(ctx, file)

@@ -56,7 +56,7 @@ func (b *run) kept(ctx context.Context, name, before, timed string) error {
 }
 
 func (b *run) joinsReady(ctx context.Context) error {
-	if there, err := b.rowsThere(ctx, "jbig"); there || err != nil {
+	if there, err := b.rowsThere(ctx, "jbig", b.o.Rows); there || err != nil {
 		return err
 	}
 	if err := b.exec(ctx, "DROP TABLE IF EXISTS jx, jsmall, jmedium, jbig"); err != nil {

@@ -103,7 +103,7 @@ func (b *run) folderReady(ctx context.Context, files fs.FS, dir string) error {
 	table, sized := string(made[1]), strings.Contains(string(text), ":rows")
 	there, err := b.there(ctx, table)
 	if err == nil && there && sized {
-		there, err = b.rowsThere(ctx, table)
+		there, err = b.rowsThere(ctx, table, b.o.Rows)
 	}
 	if err != nil || there && !b.o.Reload {
 		return err
@@ -121,18 +121,30 @@ func (b *run) folderReady(ctx context.Context, files fs.FS, dir string) error {
 	return b.analyze(ctx)
 }
 
-// rowsThere reports whether a table exists, and is to be kept, with --rows rows;
-// another number is an error.
-func (b *run) rowsThere(ctx context.Context, table string) (bool, error) {
+// rowsThere reports whether a table exists, and is to be kept, with so many rows; another number is an error.
+func (b *run) rowsThere(ctx context.Context, table string, rows int64) (bool, error) {
 	there, err := b.there(ctx, table)
 	if err != nil || !there || b.o.Reload {
 		return false, err
 	}
 	n, err := b.count(ctx, table)
-	if err == nil && n != b.o.Rows {
-		err = fmt.Errorf("there is a table %s of %d rows, not %d; give --reload to replace it", table, n, b.o.Rows)
+	if err == nil && n != rows {
+		err = fmt.Errorf("there is a table %s of %d rows, not %d; give --reload to replace it", table, n, rows)
 	}
 	return true, err
+}
+
+// sourceThere is rowsThere of a table with the rows of a source, which are counted only if the table exists.
+func (b *run) sourceThere(ctx context.Context, table, source string) (bool, error) {
+	there, err := b.there(ctx, table)
+	if err != nil || !there || b.o.Reload {
+		return false, err
+	}
+	rows, err := b.count(ctx, source)
+	if err != nil {
+		return true, err
+	}
+	return b.rowsThere(ctx, table, rows)
 }
 
 // beside prints the least times beside those of a peer's results (--peer), of the queries that both answered,

@@ -54,19 +54,7 @@ func (b *run) tpcdsReady(ctx context.Context) error {
 			return err
 		}
 	}
-	there, err := b.there(ctx, "store_sales")
-	if err != nil {
-		return err
-	}
-	if there && !b.o.Reload {
-		have, err := b.count(ctx, "store_sales")
-		if err != nil {
-			return err
-		}
-		want, err := b.count(ctx, sources[slices.Index(tpcdsTables, "store_sales")])
-		if err == nil && have != want {
-			err = fmt.Errorf("there is a table store_sales of %d rows where %s has %d; give --reload to replace the tables", have, b.o.TPCDS, want)
-		}
+	if there, err := b.sourceThere(ctx, "store_sales", sources[slices.Index(tpcdsTables, "store_sales")]); there || err != nil {
 		return err
 	}
 	start := time.Now()

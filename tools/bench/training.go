@@ -156,15 +156,7 @@ func (b *run) trainingCheck(r *report, k training, loss float64) error {
 }
 
 func (b *run) trainingReady(ctx context.Context, k training, rows int64, features int) error {
-	there, err := b.there(ctx, k.table)
-	if err != nil {
-		return err
-	}
-	if there && !b.o.Reload {
-		n, err := b.count(ctx, k.table)
-		if err == nil && n != rows {
-			err = fmt.Errorf("there is a table %s of %d rows, not %d; give --reload to replace it", k.table, n, rows)
-		}
+	if there, err := b.rowsThere(ctx, k.table, rows); there || err != nil {
 		return err
 	}
 	if err := b.exec(ctx, "DROP TABLE IF EXISTS "+k.table); err != nil {
@@ -175,7 +167,7 @@ func (b *run) trainingReady(ctx context.Context, k training, rows int64, feature
 		cols = append(cols, fmt.Sprintf("x%d::real AS x%d", i, i))
 	}
 	start := time.Now()
-	err = b.exec(ctx, fmt.Sprintf("CREATE TABLE %s AS SELECT %s, y::%s AS y FROM "+k.generator, k.table, strings.Join(cols, ", "), k.target,
+	err := b.exec(ctx, fmt.Sprintf("CREATE TABLE %s AS SELECT %s, y::%s AS y FROM "+k.generator, k.table, strings.Join(cols, ", "), k.target,
 		rows, features, max(1, features*3/4)))
 	if err == nil {
 		b.say("made %s of %d × %d in %.2f s", k.table, rows, features, time.Since(start).Seconds())

@@ -214,7 +214,7 @@ func (o *sorter) add(ctx context.Context, b *batch.Batch) error {
 		}
 		if len(rows) < n {
 			b = &batch.Batch{Cols: b.Cols, N: b.N, Sel: b.SourceRows(rows), Seq: -1}
-			fresh, n = takeKeys(fresh, rows), len(rows)
+			fresh, n = pickKeys(fresh, rows), len(rows)
 		}
 	}
 	b = kernel.Compact(b)
@@ -269,10 +269,9 @@ func (o *sorter) within(k *kernel.Keys) []int32 {
 	rows := slices.Grow(o.rows[:0], k.N)
 	o.rows = rows
 	if cut := o.s.cut.Load(); cut != nil {
-		p := prefixOf(*cut)
+		end := newBound(*cut)
 		for i := range k.N {
-			key := k.At(i)
-			if q := prefixOf(key); q < p || q == p && bytes.Compare(key, *cut) < 0 {
+			if end.above(k.At(i)) {
 				rows = append(rows, int32(i))
 			}
 		}
@@ -282,7 +281,10 @@ func (o *sorter) within(k *kernel.Keys) []int32 {
 		}
 	}
 	if n := int(o.s.cfg.Limit); len(rows)/2 > n {
-		first := kernel.Order(takeKeys(k, rows), nil)[:n]
+		if len(rows) < k.N {
+			k = pickKeys(k, rows)
+		}
+		first := kernel.Order(k, nil)[:n]
 		slices.Sort(first)
 		for i, r := range first {
 			rows[i] = rows[r]
@@ -290,18 +292,6 @@ func (o *sorter) within(k *kernel.Keys) []int32 {
 		rows = rows[:n]
 	}
 	return rows
-}
-
-// takeKeys returns the keys of some rows.
-func takeKeys(k *kernel.Keys, rows []int32) *kernel.Keys {
-	if len(rows) == k.N {
-		return k
-	}
-	out := &kernel.Keys{}
-	for _, i := range rows {
-		appendKey(out, k, int(i))
-	}
-	return out
 }
 
 // prune keeps the first Limit rows and lets all threads, and the scans below, know from where on rows
@@ -505,7 +495,7 @@ func (s *orderedSet) next(ctx context.Context) (*sortedBatch, error) {
 }
 
 // pickKeys returns the keys of some rows.
-func pickKeys(k *kernel.Keys, rows []uint32) *kernel.Keys {
+func pickKeys[R int32 | uint32](k *kernel.Keys, rows []R) *kernel.Keys {
 	w := k.Width
 	if w == 0 {
 		out := &kernel.Keys{Data: make([]byte, 0, len(rows)*16), Offs: make([]uint64, 0, len(rows)+1)}

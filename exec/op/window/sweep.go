@@ -6,11 +6,10 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
 
+	"github.com/tributarydb/tributary/exec/kernel"
 	"github.com/tributarydb/tributary/sql/datetime"
 	"github.com/tributarydb/tributary/sql/types"
 )
-
-const microsPerDay = 24 * 3600 * 1e6
 
 // place is rangeOffsets of partitions in memory whose ordering values and offset are numbers of one unit: as the rows
 // go on, so does their bound, and all bounds are found in one pass. It returns false for other values, and for those
@@ -24,30 +23,31 @@ func (s *sweeping) place(t types.Type, back bool, off types.Datum) bool {
 	if !ok {
 		return false
 	}
-	vals := make([]int64, s.p.n)
+	var vals []int64
 	switch a := s.arr.(type) {
 	case *array.Int64:
 		vals = a.Int64Values()
 	case *array.Timestamp:
-		for i, v := range a.TimestampValues() {
-			vals[i] = int64(v)
-		}
+		vals = long(a.TimestampValues(), 1)
 	case *array.Int32:
-		for i, v := range a.Int32Values() {
-			vals[i] = int64(v)
-		}
+		vals = long(a.Int32Values(), 1)
 	case *array.Int16:
-		for i, v := range a.Int16Values() {
-			vals[i] = int64(v)
-		}
+		vals = long(a.Int16Values(), 1)
 	case *array.Date32:
-		for i, v := range a.Date32Values() {
-			vals[i] = int64(v) * microsPerDay
-		}
+		vals = long(a.Date32Values(), datetime.MicrosPerDay)
 	default:
 		return false
 	}
 	return sweep(s, vals, by, back != s.desc, most)
+}
+
+// long returns values times a number, at most the greatest integer.
+func long[T kernel.Integer](vals []T, times int64) []int64 {
+	out, most := make([]int64, len(vals)), math.MaxInt64/times
+	for i, v := range vals {
+		out[i] = max(-most, min(int64(v), most)) * times
+	}
+	return out
 }
 
 // distance returns an offset as a number, and the greatest magnitude of it and of ordering values for which their sum
@@ -70,7 +70,7 @@ func distance(t types.Type, off types.Datum) (by, most int64, ok bool) {
 		if o.Micros > millennia || o.Micros < -millennia {
 			return 0, 0, false
 		}
-		return days*microsPerDay + o.Micros, millennia, true
+		return days*datetime.MicrosPerDay + o.Micros, millennia, true
 	}
 	return 0, 0, false
 }
