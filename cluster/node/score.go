@@ -31,6 +31,7 @@ type scorer struct {
 	order  [][]int
 	acct   *mem.Account // of the buffers of scoring, which are reused; nil where they are not charged
 	memory vector.Arena // for scores that need not outlive the call
+	texts  int64        // of these, those of the documents that the last call returned
 	bins   *profiling.Binner
 }
 
@@ -52,9 +53,10 @@ func (s *scorer) Score(ctx context.Context, asked []*expr.Predict, cols []arrow.
 		}
 	}
 	if s.acct != nil {
-		if err := s.acct.Resize(max(s.acct.Used(), size)); err != nil {
+		if err := s.acct.Resize(max(s.acct.Used()-s.texts, size)); err != nil {
 			return nil, err
 		}
+		s.texts = 0
 	}
 	out := make([]arrow.Array, len(asked))
 	scores := map[*model.Scorer]*model.Scores{} // computed once for all expressions that read them
@@ -83,7 +85,7 @@ func (s *scorer) Score(ctx context.Context, asked []*expr.Predict, cols []arrow.
 		case expr.PredictPlace:
 			out[i], err = of.Places(cols, n)
 		case expr.PredictAttributions, expr.PredictBaseline, expr.PredictMargin:
-			out[i], err = explain(of, p.Mode, cols, n)
+			out[i], err = s.explain(of, p.Mode, cols, n)
 		case expr.PredictTimes, expr.PredictSurvival:
 			var times, left arrow.Array
 			if times, left, err = of.Curves(cols, n); p.Mode == expr.PredictTimes {
@@ -92,7 +94,7 @@ func (s *scorer) Score(ctx context.Context, asked []*expr.Predict, cols []arrow.
 				out[i] = left
 			}
 		case expr.PredictInteractions:
-			out[i], err = interactions(of, cols, n)
+			out[i], err = s.interactions(of, cols, n)
 		case expr.PredictBins:
 			out[i], err = s.binned(p, cols, n)
 		case expr.PredictSeries:
@@ -134,7 +136,7 @@ func column(of *model.Scorer, r *model.Scores, p *expr.Predict) (arrow.Array, er
 }
 
 // explain returns the columns of ml.explain_predict.
-func explain(of *model.Scorer, mode expr.PredictMode, cols []arrow.Array, n int) (arrow.Array, error) {
+func (s *scorer) explain(of *model.Scorer, mode expr.PredictMode, cols []arrow.Array, n int) (arrow.Array, error) {
 	e, err := of.Explain(cols, n)
 	if err != nil {
 		return nil, err
@@ -149,65 +151,74 @@ func explain(of *model.Scorer, mode expr.PredictMode, cols []arrow.Array, n int)
 		Feature     string  `json:"feature"`
 		Attribution float64 `json:"attribution"`
 	}
-	return jsonColumn(n, func(i int) any {
+	column := s.newDocuments()
+	for i := range n {
 		list := []part{}
 		for _, a := range e.Attributions(i) {
 			list = append(list, part{a.Feature, a.Value})
 		}
-		return list
-	})
-}
-
-// jsonColumn returns a column of jsonb.
-func jsonColumn(n int, row func(i int) any) (arrow.Array, error) {
-	b := array.NewBuilder(memory.DefaultAllocator, types.JSONB.Arrow())
-	for i := range n {
-		text, err := json.Marshal(row(i))
-		if err != nil {
-			return nil, pgerr.From(err)
-		}
-		d, err := types.ParseText(types.JSONB, string(text), types.DefaultEnv)
-		if err != nil {
-			return nil, err
-		}
-		if err := types.AppendDatum(b, types.JSONB, d); err != nil {
+		if err := column.add(list); err != nil {
 			return nil, err
 		}
 	}
-	return b.NewArray(), nil
+	return column.to.NewArray(), nil
+}
+
+// documents are a column of jsonb, charged as it grows: a row may have a number for each pair of features.
+type documents struct {
+	to array.Builder
+	of *scorer
+}
+
+func (s *scorer) newDocuments() documents {
+	return documents{array.NewBuilder(memory.DefaultAllocator, types.JSONB.Arrow()), s}
+}
+
+// add appends a row.
+func (d documents) add(row any) error {
+	text, err := json.Marshal(row)
+	if err != nil {
+		return pgerr.From(err)
+	}
+	if s := d.of; s.acct != nil {
+		size := 2 * int64(len(text)) // the column grows by doubling
+		if err := s.acct.Grow(size); err != nil {
+			return err
+		}
+		s.texts += size
+	}
+	v, err := types.ParseText(types.JSONB, string(text), types.DefaultEnv)
+	if err != nil {
+		return err
+	}
+	return types.AppendDatum(d.to, types.JSONB, v)
 }
 
 // interactions returns the column of ml.explain_interactions: of each row the pairs that contribute something, the greatest
 // first, a feature with itself among them.
-func interactions(of *model.Scorer, cols []arrow.Array, n int) (arrow.Array, error) {
+func (s *scorer) interactions(of *model.Scorer, cols []arrow.Array, n int) (arrow.Array, error) {
 	type pair struct {
 		First  string  `json:"feature_1"`
 		Second string  `json:"feature_2"`
 		Value  float64 `json:"interaction"`
-		i, j   int
 	}
-	rows := make([][]pair, n)
-	names, err := of.Interactions(cols, n, func(row int, values []float64) {
-		k := int(math.Sqrt(float64(len(values))))
-		for i := range k {
-			for j := i; j < k; j++ {
-				if v := values[i*k+j]; v != 0 {
-					rows[row] = append(rows[row], pair{Value: v, i: i, j: j})
+	column, pairs := s.newDocuments(), []pair{}
+	err := of.Interactions(cols, n, func(_ int, features []string, values []float64) error {
+		pairs = pairs[:0]
+		for i := range features {
+			for j := i; j < len(features); j++ {
+				if v := values[i*len(features)+j]; v != 0 {
+					pairs = append(pairs, pair{features[i], features[j], v})
 				}
 			}
 		}
-		slices.SortStableFunc(rows[row], func(a, b pair) int { return cmp.Compare(math.Abs(b.Value), math.Abs(a.Value)) })
+		slices.SortStableFunc(pairs, func(a, b pair) int { return cmp.Compare(math.Abs(b.Value), math.Abs(a.Value)) })
+		return column.add(pairs)
 	})
 	if err != nil {
 		return nil, err
 	}
-	return jsonColumn(n, func(i int) any {
-		for k := range rows[i] {
-			p := &rows[i][k]
-			p.First, p.Second = names[p.i], names[p.j]
-		}
-		return append([]pair{}, rows[i]...)
-	})
+	return column.to.NewArray(), nil
 }
 
 // binned returns, in the first row, the counts of a data set's rows by the bins of the training rows.

@@ -240,8 +240,8 @@ type Explainer interface {
 type Interactor interface {
 	// Interact calls put with a matrix for each row of a block, whose scores s are: by two features half of what they
 	// contribute beyond each for itself, and in the diagonal what one contributes for itself. All together are the
-	// prediction less the baseline of an Explanation. The matrix is valid during the call. It returns the features.
-	Interact(b *block.Block, s *Scores, put func(row int, values []float64)) []string
+	// prediction less the baseline of an Explanation. The matrix is valid during the call. An error of put ends it.
+	Interact(b *block.Block, s *Scores, put func(row int, features []string, values []float64) error) error
 }
 
 // Explanation has additive feature attributions: row i's Prediction is its Baseline

@@ -42,16 +42,16 @@ func (s *Scorer) Curves(cols []arrow.Array, n int) (times, left arrow.Array, err
 	return arrays(same, n), arrays(share, n), nil
 }
 
-// Interactions calls put for rows 0 … n-1 of cols with what pairs of features contribute (family.Interactor), and returns
-// the features; 0A000 for a model that cannot.
-func (s *Scorer) Interactions(cols []arrow.Array, n int, put func(row int, values []float64)) ([]string, error) {
+// Interactions calls put for rows 0 … n-1 of cols with what pairs of features contribute (family.Interactor), until put
+// returns an error; 0A000 for a model that cannot.
+func (s *Scorer) Interactions(cols []arrow.Array, n int, put func(row int, features []string, values []float64) error) error {
 	x, ok := s.m.Predictor.(family.Interactor)
 	if !ok {
-		return nil, pgerr.Unsupported("interactions of features are those of trees, and not of %s", s.m.Algorithm)
+		return pgerr.Unsupported("interactions of features are those of trees, and not of %s", s.m.Algorithm)
 	}
 	b, err := s.m.Fitted.EncodeInto(nil, cols, n)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return x.Interact(b, s.m.Predictor.Score(b), put), nil
+	return x.Interact(b, s.m.Predictor.Score(b), put)
 }

@@ -18,6 +18,7 @@ const (
 	profileBins   = 1 << 12 // of all numbers together
 	leastBins     = 16      // of a column
 	mostTopValues = 100     // categories of a column
+	longestName   = 256     // bytes of a category's; longer ones are among all others
 )
 
 // profiled is a column of a profile.
@@ -345,7 +346,6 @@ func categories(col *profile.Column, c *feature.FitCol, slots []int64) {
 		order[i] = i
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(slots[b], slots[a]) })
-	order = order[:min(len(order), mostTopValues)]
 	var rest int64
 	for i, rows := range slots {
 		if i != n {
@@ -353,7 +353,14 @@ func categories(col *profile.Column, c *feature.FitCol, slots []int64) {
 		}
 	}
 	for _, k := range order {
-		col.Categories = append(col.Categories, slotName(c, k))
+		if len(col.Categories) == mostTopValues {
+			break
+		}
+		name := slotName(c, k)
+		if len(name) > longestName {
+			continue // the catalog does not keep texts of documents
+		}
+		col.Categories = append(col.Categories, name)
 		col.Counts = append(col.Counts, slots[k])
 		rest -= slots[k]
 	}

@@ -218,7 +218,7 @@ func (g *shap) walk(at int32, path []shape.Met, share float64) {
 
 // Interact implements family.Interactor by the same algorithm (section 3.3 of the paper): what two columns do together is
 // half of what the first contributes where the second is known, less what it does where that is not.
-func (m *model) Interact(b *block.Block, s *family.Scores, put func(row int, values []float64)) []string {
+func (m *model) Interact(b *block.Block, s *family.Scores, put func(row int, features []string, values []float64) error) error {
 	names, of := m.players()
 	each, share := 1, 1.0
 	if !m.forest {
@@ -264,10 +264,12 @@ func (m *model) Interact(b *block.Block, s *family.Scores, put func(row int, val
 					}
 				}
 			}
-			put(i, values)
+			if err := put(i, names, values); err != nil {
+				return err
+			}
 		}
 	}
-	return names
+	return nil
 }
 
 // Interfaces.
