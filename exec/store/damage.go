@@ -134,9 +134,6 @@ func (s *Store) replaced(bad *CorruptError) bool {
 func (s *Store) mend(ctx context.Context, ref *catalog.Segment, bad *CorruptError) error {
 	done := make(chan struct{})
 	for {
-		if s.replaced(bad) {
-			return nil
-		}
 		s.mu.Lock()
 		other := s.mends[ref.ID]
 		if other == nil {
@@ -158,6 +155,9 @@ func (s *Store) mend(ctx context.Context, ref *catalog.Segment, bad *CorruptErro
 		s.mu.Unlock()
 		close(done)
 	}()
+	if s.replaced(bad) { // asked only now that no other can be about to end
+		return nil
+	}
 	s.Condemn(ref)
 	err := s.remote.Repair(ctx, ref)
 	var e *pgerr.Error
