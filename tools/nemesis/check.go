@@ -119,7 +119,7 @@ func (c *cluster) leftovers(ctx context.Context, s *session) error {
 			}
 		}
 		kept := int64(0)
-		if c.o.Before == "" { // that keeps no past
+		if c.current() { // the version before keeps no past
 			if rows, err = s.try(ctx, "SELECT coalesce(sum(files), 0)::int8 FROM cluster.history"); err != nil {
 				return err
 			}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
@@ -35,6 +34,7 @@ type cluster struct {
 	log     *os.File                         // of the errors that clients received
 	backups *backups                         // nil without their faults
 	schemas *schemas                         // what backups are compared with
+	upgrade upgrade
 	// spoilt counts temporary files that were damaged.
 	spoilt atomic.Int64
 	// flipped: this round damages segments, so that a statement which has sent rows, or writes, may fail.
@@ -47,9 +47,9 @@ type node struct {
 	log       *os.File
 	disk      *disk          // of its own; nil: it shares the machine's
 	control   *patch.Control // of its clock, and of what a sync takes
-	starts    int
 
 	mu      sync.Mutex
+	older   bool          // its next start is of the version before
 	proc    *process.Node // nil: it does not run
 	pg      string        // address for clients; "": it is not ready
 	http    string
@@ -81,7 +81,7 @@ func startCluster(ctx context.Context, o Options, from int, dir string, report f
 	}
 	for i := range o.Nodes {
 		name := fmt.Sprintf("n%d", i+1)
-		n := &node{name: name, dir: filepath.Join(dir, name)}
+		n := &node{name: name, dir: filepath.Join(dir, name), older: o.Before != ""}
 		if err = os.MkdirAll(n.dir, 0o700); err != nil {
 			return nil, err
 		}
@@ -176,12 +176,18 @@ func (c *cluster) start(ctx context.Context, i int, more ...string) error {
 
 // program returns the binary of a node's next start.
 func (c *cluster) program(i int) string {
-	n := c.nodes[i]
-	n.starts++
-	if r := rand.New(rand.NewPCG(c.o.Seed, uint64(i)<<32|uint64(n.starts))); c.o.Before != "" && (n.starts == 1 || r.IntN(2) == 0) {
+	if c.older(i) {
 		return c.o.Before
 	}
 	return c.o.Program
+}
+
+// older reports whether a node has the version before, or will have it when it starts.
+func (c *cluster) older(i int) bool {
+	n := c.nodes[i]
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.older
 }
 
 // freePort returns a port for a node that will listen later, since others dial it at

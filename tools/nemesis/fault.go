@@ -54,6 +54,8 @@ func (c *cluster) afflict(ctx context.Context, p plan) {
 				c.restoreFault(ctx, f, r)
 			case "store":
 				c.storeFault(ctx, f)
+			case "version":
+				c.versionFault(ctx, f)
 			}
 		})
 	}

@@ -95,6 +95,11 @@ const marksAge = 1500 * time.Millisecond
 
 // confirm makes a commit through a node.
 func (c *cluster) confirm(ctx context.Context, i int) error {
+	return c.exec(ctx, i, "CREATE TEMP TABLE confirmed (i int); INSERT INTO confirmed VALUES (1)")
+}
+
+// exec runs statements on a node.
+func (c *cluster) exec(ctx context.Context, i int, sql string) error {
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
 	conn, err := c.dial(ctx, i, "nemesis", pgx.QueryExecModeSimpleProtocol)
@@ -102,6 +107,6 @@ func (c *cluster) confirm(ctx context.Context, i int) error {
 		return err
 	}
 	defer conn.Close(context.WithoutCancel(ctx))
-	_, err = conn.Exec(ctx, "CREATE TEMP TABLE confirmed (i int); INSERT INTO confirmed VALUES (1)")
+	_, err = conn.Exec(ctx, sql)
 	return err
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // Faults are the kinds there are, in the order of the manual.
-var Faults = []string{"kill", "pause", "restart", "partition", "cancel", "slow", "flip", "spill", "clock", "sync", "member", "alone", "lose", "journal", "older", "disk", "backup", "restore", "store"}
+var Faults = []string{"kill", "pause", "restart", "partition", "cancel", "slow", "flip", "spill", "clock", "sync", "member", "alone", "lose", "journal", "older", "disk", "backup", "restore", "store", "version"}
 
 // variants of each kind.
 var variants = map[string][]string{
@@ -34,6 +34,7 @@ var variants = map[string][]string{
 	"backup":    {"all", "all", "archive", "schema"},
 	"restore":   {"all", "joined", "moment", "latest", "schema", "schema-moment", "past"},
 	"store":     {"busy", "slow", "torn", "lost", "listings"},
+	"version":   {"one", "one", "leader", "leader", "rolling", "rolling", "kill", "kill", "finalize"},
 }
 
 // fault is one entry of a plan.
@@ -124,7 +125,7 @@ func bearable(kind string, nodes int) bool {
 func together(a, b string) bool {
 	pair := func(x, y string) bool { return a == x && b == y || a == y && b == x }
 	switch {
-	case a == b, a == "alone", b == "alone", a == "lose", b == "lose", refuses(a), refuses(b), pair("disk", "kill"), pair("disk", "restart"):
+	case a == b, a == "alone", b == "alone", a == "lose", b == "lose", refuses(a), refuses(b), pair("disk", "kill"), pair("disk", "restart"), pair("disk", "version"):
 		return false
 	case a == "flip" || b == "flip":
 		return gentle(a) || gentle(b)
@@ -143,10 +144,12 @@ func gentle(kind string) bool {
 	return slices.Contains([]string{"cancel", "slow", "spill", "clock", "sync", "backup", "restore", "store"}, kind)
 }
 
-// Possible returns the faults that are possible on this machine.
+// Possible returns the faults that are possible on this machine, without another version of the program.
 func Possible() []string {
 	return slices.DeleteFunc(slices.Clone(Faults), func(kind string) bool {
 		switch kind {
+		case "version":
+			return true
 		case "disk":
 			return os.Geteuid() != 0 || runtime.GOOS != "linux"
 		case "partition", "clock", "sync":

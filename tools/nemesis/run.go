@@ -18,8 +18,7 @@ import (
 // Options are the options of a run.
 type Options struct {
 	Program string // the binary
-	// Before, if not "", is a binary of the version before: clusters begin with it, and a node that starts
-	// again has one of the two.
+	// Before, if not "", is a binary of the version before: clusters begin with it.
 	Before string
 	Serve  []string // more flags of its serve command, after those that speed up its background work
 	Dir    string   // a directory of the run's own
@@ -49,6 +48,9 @@ func (o Options) Validate() error {
 	}
 	if len(o.Faults) == 0 {
 		return errors.New("there is nothing to do without faults")
+	}
+	if o.has("version") != (o.Before != "") {
+		return errors.New("faults of versions need a binary of the version before, and it them")
 	}
 	for _, f := range slices.Concat(o.Faults, o.Always) {
 		if !slices.Contains(Faults, f) {
@@ -279,6 +281,9 @@ func (r *run) check(ctx context.Context, c *cluster, work []workload, report fun
 	err := c.ready(ctx, each)
 	if err == nil {
 		err = c.idle(ctx, each)
+	}
+	if err == nil {
+		err = c.settled(ctx)
 	}
 	if err != nil {
 		report("%v", err)
