@@ -43,6 +43,7 @@ type Dir struct {
 	fs    place
 	owner catalog.ClusterID // whose archive it is; zero: nobody's
 	lease uint64            // of a storage: the number of the lease with which its owner has taken it; else 0
+	lock  object.Lease      // nil while it is not locked
 }
 
 // Path returns the directory that a URI names: an absolute path, or file:// and one, or s3://bucket/prefix.
@@ -170,7 +171,7 @@ func create(files place, path string) (*Dir, error) {
 
 // Lock keeps other backups out of the directory until it is released.
 func (d *Dir) Lock() (release func() error, err error) {
-	release, err = d.fs.Lock(d.join(lockName))
+	lock, err := d.fs.Lock(d.join(lockName))
 	if errors.Is(err, disk.ErrLocked) {
 		return nil, pgerr.New(pgerr.ObjectInUse, "another backup writes to directory %q", d.path)
 	}
@@ -178,9 +179,21 @@ func (d *Dir) Lock() (release func() error, err error) {
 		return nil, ioError(err, d.path)
 	}
 	if err := d.mark(); err != nil { // it may have become an archive
-		return nil, errors.Join(err, release())
+		return nil, errors.Join(err, lock.Release())
 	}
-	return release, nil
+	d.lock = lock
+	return func() error {
+		d.lock = nil
+		return ioError(lock.Release(), d.path)
+	}, nil
+}
+
+// held fails if the lock that this directory had may be another's by now.
+func (d *Dir) held() error {
+	if d.lock == nil {
+		return nil
+	}
+	return d.lock.Held()
 }
 
 func (d *Dir) join(parts ...string) string { return d.fs.Join(append([]string{d.path}, parts...)...) }

@@ -29,7 +29,7 @@ type place interface {
 	Write(path string, fill func(io.Writer) error) error
 	SyncDir(dir string) error
 	// Lock fails with disk.ErrLocked where another has it.
-	Lock(path string) (release func() error, err error)
+	Lock(path string) (object.Lease, error)
 	Join(parts ...string) string
 }
 
@@ -54,13 +54,19 @@ func (d directory) Names(dir string) (out []string, _ error) {
 	return out, err
 }
 
-func (directory) Lock(path string) (func() error, error) {
+func (directory) Lock(path string) (object.Lease, error) {
 	f, err := disk.Lock(path)
 	if err != nil {
 		return nil, err
 	}
-	return f.Close, nil
+	return lockedFile{f}, nil
 }
+
+// lockedFile is a lock that the system keeps while its file is open.
+type lockedFile struct{ file io.Closer }
+
+func (lockedFile) Held() error      { return nil }
+func (l lockedFile) Release() error { return l.file.Close() }
 
 // Write implements place: the file gets its name once it is on stable storage. Of two that write it at once each has a file
 // of its own before.
@@ -150,14 +156,14 @@ func (p prefix) Write(path string, fill func(io.Writer) error) error {
 	return w.Commit()
 }
 
-func (p prefix) Lock(path string) (func() error, error) {
+func (p prefix) Lock(path string) (object.Lease, error) {
 	l, ok := p.store.(object.Leaser)
 	if !ok {
 		return nil, pgerr.Internal("%q cannot be locked", path)
 	}
-	release, err := l.Lease(p.ctx, path)
+	lease, err := l.Lease(p.ctx, path)
 	if errors.Is(err, object.ErrLeased) {
 		err = disk.ErrLocked
 	}
-	return release, err
+	return lease, err
 }

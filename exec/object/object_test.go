@@ -404,8 +404,9 @@ func TestCacheIsShared(t *testing.T) {
 	}
 }
 
-// A lease is one's alone, and ends with its time where its holder is dead.
+// A lease is one's alone while it is renewed; of a holder who is dead its end is waited for.
 func TestLease(t *testing.T) {
+	object.LeaseTime(t, 3*time.Second)
 	s := s3test.New(t, "bkt")
 	l := stores(t, s, nil).(object.Leaser)
 	n := 0
@@ -415,22 +416,36 @@ func TestLease(t *testing.T) {
 		}
 		return s3test.None
 	}
-	release, err := l.Lease(t.Context(), "s3://bkt/LOCK")
+	const uri = "s3://bkt/LOCK"
+	first, err := l.Lease(t.Context(), uri)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := l.Lease(t.Context(), "s3://bkt/LOCK"); !errors.Is(err, object.ErrLeased) {
+	if _, err := l.Lease(t.Context(), uri); !errors.Is(err, object.ErrLeased) {
 		t.Errorf("a second lease: %v", err)
 	}
-	if err := release(); err != nil || len(s.Keys("bkt")) != 0 {
+	if err := errors.Join(first.Held(), first.Release()); err != nil || len(s.Keys("bkt")) != 0 {
 		t.Errorf("release: %v, %v", err, s.Keys("bkt"))
 	}
-	s.Put("bkt", "LOCK", []byte("dead "+time.Now().Add(-time.Second).UTC().Format(time.RFC3339)))
-	if release, err = l.Lease(t.Context(), "s3://bkt/LOCK"); err != nil {
-		t.Fatalf("a dead one's lease: %v", err)
+	for _, left := range []time.Duration{-time.Second, 100 * time.Millisecond} {
+		end := time.Now().Add(left)
+		s.Put("bkt", "LOCK", []byte("dead "+end.UTC().Format(time.RFC3339Nano)))
+		if first, err = l.Lease(t.Context(), uri); err != nil || time.Now().Before(end) {
+			t.Fatalf("a dead one's lease: %v", err)
+		}
 	}
-	if err := release(); err != nil {
-		t.Error(err)
+	cut, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := l.Lease(cut, uri); !errors.Is(err, context.Canceled) {
+		t.Errorf("a statement that was cancelled: %v", err)
+	}
+	// Whoever finds another's in place of its own has lost it, and leaves that alone.
+	s.Put("bkt", "LOCK", []byte("another "+time.Now().Add(time.Hour).UTC().Format(time.RFC3339Nano)))
+	for first.Held() == nil {
+		runtime.Gosched()
+	}
+	if err := first.Release(); !pgerr.Is(err, pgerr.ObjectInUse) || len(s.Keys("bkt")) != 1 {
+		t.Errorf("release of one that was lost: %v, %v", err, s.Keys("bkt"))
 	}
 }
 
