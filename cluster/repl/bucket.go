@@ -90,20 +90,6 @@ func (s *stored) trim() {
 	}
 }
 
-// keepTrimmed trims from time to time: files that were just written may go once they are in the storage.
-func (s *stored) keepTrimmed(ctx context.Context) {
-	tick := time.NewTicker(s.pause)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-			s.trim()
-		}
-	}
-}
-
 // dropped reports whether an error says only that a file is not there.
 func dropped(err error) bool {
 	var bad *store.CorruptError

@@ -135,7 +135,8 @@ func read(ctx context.Context, conn *pgx.Conn, sql string) ([][]any, error) {
 }
 
 // backupFault makes a backup through a node.
-func (c *cluster) backupFault(ctx context.Context, f fault, r *rand.Rand) {
+func (c *cluster) backupFault(ctx context.Context, f fault) {
+	r := f.random()
 	c.backups.mu.Lock()
 	defer c.backups.mu.Unlock()
 	_ = c.backups.make(ctx, f.nodes[0], f.variant, r)
@@ -168,7 +169,8 @@ func (b *backups) make(ctx context.Context, node int, what string, r *rand.Rand)
 }
 
 // restoreFault restores something, or reads the past.
-func (c *cluster) restoreFault(ctx context.Context, f fault, r *rand.Rand) {
+func (c *cluster) restoreFault(ctx context.Context, f fault) {
+	r := f.random()
 	b := c.backups
 	b.mu.Lock()
 	defer b.mu.Unlock()

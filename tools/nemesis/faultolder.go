@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"time"
@@ -14,7 +13,8 @@ import (
 
 // journalFault kills a node and hurts the journal before its log. The node must not start
 // from what is left; then it gets the journal back.
-func (c *cluster) journalFault(ctx context.Context, f fault, r *rand.Rand) {
+func (c *cluster) journalFault(ctx context.Context, f fault) {
+	r := f.random()
 	i := f.nodes[0]
 	n := c.nodes[i]
 	c.kill(i)
