@@ -9,7 +9,6 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
-	"sync"
 
 	"github.com/tributarydb/tributary/exec/disk"
 	"github.com/tributarydb/tributary/exec/object"
@@ -94,9 +93,7 @@ func (d directory) Write(path string, fill func(io.Writer) error) error {
 type prefix struct {
 	ctx    context.Context
 	store  object.Store
-	charge func(int64) error // of parts that are uploaded; may be nil
-
-	mu *sync.Mutex // charge is called by those that write at once
+	charge object.Charge // of parts that are uploaded
 }
 
 func (prefix) Join(parts ...string) string { return parts[0] + "/" + path.Join(parts[1:]...) }
@@ -138,14 +135,7 @@ func (prefix) MkdirAll(string) error { return nil }
 func (prefix) SyncDir(string) error  { return nil }
 
 func (p prefix) Write(path string, fill func(io.Writer) error) error {
-	w, err := p.store.Create(p.ctx, path, func(n int64) error {
-		if p.charge == nil {
-			return nil
-		}
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		return p.charge(n)
-	})
+	w, err := p.store.Create(p.ctx, path, p.charge)
 	if err != nil {
 		return err
 	}

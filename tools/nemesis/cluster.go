@@ -53,8 +53,8 @@ type node struct {
 	proc    *process.Node // nil: it does not run
 	pg      string        // address for clients; "": it is not ready
 	http    string
-	ends    bool          // it is being ended by a fault
-	killed  *process.Node // the last process that a fault killed
+	ended   map[*process.Node]bool // by faults
+	killed  *process.Node          // the last process that a fault killed
 	stopped bool
 	hidden  bool // clients must not use it
 }
@@ -81,7 +81,7 @@ func startCluster(ctx context.Context, o Options, from int, dir string, report f
 	}
 	for i := range o.Nodes {
 		name := fmt.Sprintf("n%d", i+1)
-		n := &node{name: name, dir: filepath.Join(dir, name), older: o.Before != ""}
+		n := &node{name: name, dir: filepath.Join(dir, name), older: o.Before != "", ended: map[*process.Node]bool{}}
 		if err = os.MkdirAll(n.dir, 0o700); err != nil {
 			return nil, err
 		}
@@ -157,7 +157,9 @@ func (c *cluster) start(ctx context.Context, i int, more ...string) error {
 		"--testing", "sweep=500ms,tick=200ms,grace=2s,audit=300ms,segment-rows=3000,snapshot=100", "--scrub-every", "1s", "--scrub-rate", "1GiB")
 	fmt.Fprintf(n.log, "--- start %v\n", more)
 	p, err := c.launch(ctx, n, slices.Concat(args, c.o.Serve, more))
-	if err != nil {
+	if err != nil && p != nil && n.wasEnded(p) {
+		return fmt.Errorf("%s: %w: %w", n.name, errEnded, err)
+	} else if err != nil {
 		return fmt.Errorf("%s: %w", n.name, err)
 	}
 	go func() {
@@ -166,7 +168,7 @@ func (c *cluster) start(ctx context.Context, i int, more ...string) error {
 		defer n.mu.Unlock()
 		if n.proc == p {
 			n.proc = nil
-			if !n.ends {
+			if !n.ended[p] {
 				c.report("%s ended by itself: %v\n%s", n.name, err, lastLines(p.Log(), 12))
 			}
 		}
@@ -214,15 +216,17 @@ func (c *cluster) launch(ctx context.Context, n *node, command []string) (*proce
 		return nil, err
 	}
 	n.mu.Lock()
-	n.proc, n.pg, n.ends, n.stopped = p, "", false, false
+	n.proc, n.pg, n.stopped = p, "", false
 	n.mu.Unlock()
 	err = p.Ready(ctx)
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if err != nil && n.proc == p {
-		n.proc = nil
+	if n.proc == p { // nobody has ended it, and started another
+		n.pg, n.http = p.PG, p.HTTP
+		if err != nil {
+			n.proc = nil
+		}
 	}
-	n.pg, n.http = p.PG, p.HTTP
 	return p, err
 }
 
@@ -230,15 +234,19 @@ func (c *cluster) launch(ctx context.Context, n *node, command []string) (*proce
 func (n *node) take() *process.Node {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.ends = true
+	if n.proc != nil {
+		n.ended[n.proc] = true
+	}
 	return n.proc
 }
 
-// ending reports whether the end of the node's last process was intended.
-func (n *node) ending() bool {
+// errEnded is of a node that another fault has ended while it started.
+var errEnded = errors.New("a fault ended it")
+
+func (n *node) wasEnded(p *process.Node) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return n.ends
+	return n.ended[p]
 }
 
 // kill ends a node as a power cut would.
