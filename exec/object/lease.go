@@ -83,10 +83,16 @@ func (b *bucket) Lease(ctx context.Context, uri string) (Lease, error) {
 	return l, nil
 }
 
-// put writes the lease in place of the state that was seen last.
+// put writes the lease in place of the state that was seen last, or that an earlier put left whose answer was lost.
 func (l *lease) put(ctx context.Context) error {
 	began := time.Now()
-	etag, err := l.b.swap(ctx, l.key, l.id+" "+began.Add(leaseTime).UTC().Format(time.RFC3339Nano)+"\n", l.etag)
+	text := l.id + " " + began.Add(leaseTime).UTC().Format(time.RFC3339Nano) + "\n"
+	etag, err := l.b.swap(ctx, l.key, text, l.etag)
+	if errors.Is(err, ErrLeased) {
+		if old, there, rerr := l.b.leased(ctx, l.key); rerr == nil && strings.HasPrefix(there, l.id+" ") {
+			etag, err = l.b.swap(ctx, l.key, text, old)
+		}
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err == nil {
@@ -135,7 +141,9 @@ func (l *lease) renew() {
 		case <-l.ctx.Done():
 			return
 		case <-t.C:
-			if errors.Is(l.put(l.ctx), ErrLeased) {
+			one, cancel := context.WithTimeout(l.ctx, 2*leaseTime/leaseRenewals)
+			err := l.put(one)
+			if cancel(); errors.Is(err, ErrLeased) {
 				return
 			}
 		}

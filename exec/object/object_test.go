@@ -14,6 +14,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -438,6 +439,25 @@ func TestLease(t *testing.T) {
 	cancel()
 	if _, err := l.Lease(cut, uri); !errors.Is(err, context.Canceled) {
 		t.Errorf("a statement that was cancelled: %v", err)
+	}
+	// A renewal whose answers were all lost is found by the next.
+	var puts atomic.Int64
+	again := make(chan struct{})
+	s.Fault = func(r *http.Request) s3test.Fault {
+		if r.Method != http.MethodPut {
+			return s3test.None
+		}
+		switch n := puts.Add(1); {
+		case n <= 6: // the tries of one
+			return s3test.Lost
+		case n == 9: // after the next, which writes twice
+			close(again)
+		}
+		return s3test.None
+	}
+	<-again
+	if err := first.Held(); err != nil {
+		t.Error(err)
 	}
 	// Whoever finds another's in place of its own has lost it, and leaves that alone.
 	s.Put("bkt", "LOCK", []byte("another "+time.Now().Add(time.Hour).UTC().Format(time.RFC3339Nano)))
