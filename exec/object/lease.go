@@ -103,8 +103,9 @@ func (l *lease) put(ctx context.Context) error {
 }
 
 // await waits for the end of another's lease, and returns the state that it has left, "" for none. It fails with ErrLeased as
-// soon as that is renewed.
+// soon as that is renewed. Clocks may differ: one that is not renewed for as long as it lasts has ended, whatever it says.
 func (l *lease) await(ctx context.Context) (etag string, err error) {
+	began := time.Now()
 	for seen := ""; ; seen = etag {
 		var text string
 		etag, text, err = l.b.leased(ctx, l.key)
@@ -118,10 +119,11 @@ func (l *lease) await(ctx context.Context) (etag string, err error) {
 			return "", err
 		}
 		until, err := time.Parse(time.RFC3339Nano, strings.TrimSpace(text[strings.IndexByte(text, ' ')+1:]))
-		if err != nil || !time.Now().Before(until) {
+		left := min(time.Until(until), leaseTime-time.Since(began))
+		if err != nil || left <= 0 {
 			return etag, nil
 		}
-		t := time.NewTimer(min(time.Until(until), 2*leaseTime/leaseRenewals))
+		t := time.NewTimer(min(left, 2*leaseTime/leaseRenewals))
 		select {
 		case <-t.C:
 		case <-ctx.Done():
