@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -64,7 +65,7 @@ func newBackups(c *cluster, seed uint64) *backups {
 		return strike(b.fault.Load(), req, r)
 	}
 	b.archive, b.plain = "s3://"+bucketName+"/archive", filepath.Join(c.dir, "backups")
-	if seed%2 == 0 {
+	if seed%2 == 0 && !c.o.Storage {
 		b.archive, b.plain = filepath.Join(c.dir, "archive"), "s3://"+bucketName+"/backups"
 	}
 	return b
@@ -190,7 +191,11 @@ func (b *backups) begin(ctx context.Context, s *session) error {
 		return nil
 	}
 	b.begun, b.began = true, time.Now()
-	return setupAll(ctx, s, "ALTER SYSTEM SET archive_timeout = '1s'", "ALTER SYSTEM SET archive = '"+b.archive+"'")
+	list := []string{"ALTER SYSTEM SET archive_timeout = '1s'"}
+	if !b.c.o.Storage { // which is the archive
+		list = append(list, "ALTER SYSTEM SET archive = '"+b.archive+"'")
+	}
+	return setupAll(ctx, s, list...)
 }
 
 // gateway returns the node that is to use a place, -1 if none can now: the version before knows directories alone.
@@ -319,7 +324,12 @@ func (b *backups) restored(ctx context.Context, o observation, joined bool, from
 			o.to = at
 		}
 	}
-	first, err := b.serve(ctx, dir)
+	return b.look(ctx, o, dir, joined)
+}
+
+// look starts the first node of a cluster of which a directory is to be, or one that joins it, and observes that.
+func (b *backups) look(ctx context.Context, o observation, dir string, joined bool, more ...string) error {
+	first, err := b.serve(ctx, dir, more...)
 	if err != nil {
 		return err
 	}
@@ -368,10 +378,10 @@ var always = []struct{ what, sql string }{
 
 // serve starts a node of a restored cluster.
 func (b *backups) serve(ctx context.Context, dir string, more ...string) (*process.Node, error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, 2*patience)
 	defer cancel()
-	args := append([]string{b.c.o.Program, "serve", "--data", dir, "--node", filepath.Base(dir), "--listen-pg", "127.0.0.1:0", "--listen-http", "127.0.0.1:0", "--listen-cluster", "127.0.0.1:0",
-		"--memory", "256MiB", "--threads", "2"}, more...)
+	args := append(slices.Concat([]string{"/usr/bin/env"}, b.env(), []string{b.c.o.Program, "serve", "--data", dir, "--node", filepath.Base(dir), "--listen-pg", "127.0.0.1:0", "--listen-http", "127.0.0.1:0", "--listen-cluster", "127.0.0.1:0",
+		"--memory", "256MiB", "--threads", "2"}), more...)
 	return process.Start(ctx, args...)
 }
 
@@ -484,6 +494,22 @@ func (b *backups) final(ctx context.Context) {
 			b.c.report("%v", err)
 		}
 	}
+}
+
+// lost ends a cluster whose files are in the bucket, with all its disks: an empty node goes on with what is there.
+func (b *backups) lost(ctx context.Context) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	row, err := b.statement(ctx, 0, "SELECT archived_at FROM cluster.archive WHERE archived_version IS NOT NULL")
+	if err != nil || row == nil {
+		return err
+	}
+	for i := range b.c.nodes {
+		b.c.kill(i)
+	}
+	b.n++
+	o := observation{what: "storage taken-over", from: row[0].(time.Time), to: time.Now()}
+	return b.look(ctx, o, filepath.Join(b.c.dir, fmt.Sprintf("restored%d", b.n)), false, "--storage", b.archive)
 }
 
 // taken returns what was observed since the last call.

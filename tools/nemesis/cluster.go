@@ -106,6 +106,9 @@ func startCluster(ctx context.Context, o Options, from int, dir string, report f
 	}
 	for i := range c.nodes {
 		var join []string
+		if i == 0 && o.Storage { // the others know it from this one, and it knows it itself from then on
+			join = []string{"--storage", c.backups.archive}
+		}
 		if i > 0 {
 			join = []string{"--join", c.mesh.addr(0), "--join-secret", filepath.Join(c.nodes[0].data(), "cluster-secret")}
 		}
@@ -155,6 +158,9 @@ func (c *cluster) start(ctx context.Context, i int, more ...string) error {
 	args = append(args, c.program(i), "serve", "--data", n.data(), "--node", n.name, "--listen-pg", "127.0.0.1:0", "--listen-http", "127.0.0.1:0",
 		"--listen-cluster", addr, "--advertise", c.mesh.addr(i), "--memory", "384MiB", "--threads", "2",
 		"--testing", "sweep=500ms,tick=200ms,grace=2s,audit=300ms,segment-rows=3000,snapshot=100", "--scrub-every", "1s", "--scrub-rate", "1GiB")
+	if c.o.Storage { // too little for all files
+		args = append(args, "--storage-cache", "2MiB")
+	}
 	fmt.Fprintf(n.log, "--- start %v\n", more)
 	p, err := c.launch(ctx, n, slices.Concat(args, c.o.Serve, more))
 	if err != nil && p != nil && n.wasEnded(p) {

@@ -38,6 +38,7 @@ func commandLine(ctx context.Context) error {
 	flag.StringVar(&o.Program, "program", "", "the binary to run, of --build (default: built from this module)")
 	flag.StringVar(&o.Before, "before", "", "a binary of the version before, with which clusters begin (default: one version)")
 	mixed := flag.Bool("mixed", false, "build the release before (tools/release), for --before")
+	flag.BoolVar(&o.Storage, "storage", false, "clusters keep their files in a bucket, and little of them on disks")
 	build := flag.String("build", "", "build the binary in this directory, and do nothing else")
 	faults := flag.String("faults", "", "kinds among "+strings.Join(Faults, ",")+" (default: all; those that need root only where it is)")
 	always := flag.String("always", "", "kinds that each round has, beside others")

@@ -293,7 +293,11 @@ func (w *schemas) check(ctx context.Context, s *session, first bool) error {
 		return err
 	}
 	b.final(ctx)
-	for _, o := range b.taken() {
+	return w.judgeAll(b.taken())
+}
+
+func (w *schemas) judgeAll(all []observation) error {
+	for _, o := range all {
 		if err := w.judge(o); err != nil {
 			return err
 		}
