@@ -63,35 +63,47 @@ func (c *cluster) after(_ context.Context, version uint64, most int64) (out []pa
 	return out, nil
 }
 
+// archived makes a cluster whose archive is a place.
+func archived(t *testing.T, place string) *cluster {
+	t.Helper()
+	c := &cluster{state: catalog.New()}
+	c.commit(t, &catalog.SetCluster{ID: catalog.ClusterID{1}}, &catalog.PutSetting{Name: catalog.SettingArchive, Value: place})
+	return c
+}
+
+func (c *cluster) commit(t *testing.T, changes ...catalog.Change) {
+	t.Helper()
+	if err := c.Commit(t.Context(), changes); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func open(_ context.Context, place string) (*backup.Dir, func(), error) {
+	d, err := backup.Create(disk.OS, place)
+	return d, func() {}, err
+}
+
+// backup makes a backup of the state there is.
+func (c *cluster) backup(ctx context.Context, place string, source func(context.Context, *catalog.Segment, backup.Take) error) error {
+	d, _, err := open(ctx, place)
+	if err == nil {
+		_, _, err = d.Write(ctx, backup.Head{Cluster: c.state.Cluster(), Version: c.state.Version(), At: c.state.Time()}, c.state, backup.Options{Source: source})
+	}
+	return err
+}
+
 // TestLookAgain: a file of commits that is lost while the same node leads is noticed, and a new backup bridges the gap; where
 // nothing is lost no backup is made, also not where the only one is newer than what was sent.
 func TestLookAgain(t *testing.T) {
 	ctx, place := t.Context(), filepath.Join(t.TempDir(), "a")
-	c := &cluster{state: catalog.New()}
-	commit := func(changes ...catalog.Change) {
-		t.Helper()
-		if err := c.Commit(ctx, changes); err != nil {
-			t.Fatal(err)
-		}
-	}
-	commit(&catalog.SetCluster{ID: catalog.ClusterID{1}}, &catalog.PutSetting{Name: catalog.SettingArchive, Value: place})
-	open := func(context.Context, string) (*backup.Dir, func(), error) {
-		d, err := backup.Create(disk.OS, place)
-		return d, func() {}, err
-	}
-	base := func(context.Context, string, int) error {
-		d, _, err := open(ctx, place)
-		if err == nil {
-			_, _, err = d.Write(ctx, backup.Head{Cluster: c.state.Cluster(), Version: c.state.Version(), At: c.state.Time()}, c.state, backup.Options{})
-		}
-		return err
-	}
+	c := archived(t, place)
+	base := func(context.Context, string, int) error { return c.backup(ctx, place, nil) }
 	a := New(Config{Catalog: c, Commits: c.after, Open: open, Backup: base, Event: func(_, _, _ string) {}, Pool: mem.NewPool("node", 1<<40), Log: slog.New(slog.DiscardHandler)})
 	oid := types.OID(20000)
 	round := func() {
 		t.Helper()
 		oid++
-		commit(&catalog.PutRelation{Rel: &catalog.Relation{OID: oid, Schema: catalog.PublicOID, Name: fmt.Sprint("t", oid), Kind: catalog.KindTable, Partitions: 1}})
+		c.commit(t, &catalog.PutRelation{Rel: &catalog.Relation{OID: oid, Schema: catalog.PublicOID, Name: fmt.Sprint("t", oid), Kind: catalog.KindTable, Partitions: 1}})
 		if err := a.round(ctx, place); err != nil {
 			t.Fatal(err)
 		}
@@ -129,7 +141,7 @@ func TestLookAgain(t *testing.T) {
 		t.Errorf("%+v %v", v, err)
 	}
 
-	commit(&catalog.PutSetting{Name: catalog.SettingArchiveTimeout, Value: "30"})
+	c.commit(t, &catalog.PutSetting{Name: catalog.SettingArchiveTimeout, Value: "30"})
 	if err := base(ctx, place, 0); err != nil {
 		t.Fatal(err)
 	}
@@ -147,20 +159,10 @@ func TestLookAgain(t *testing.T) {
 // in a round that takes longer than it lasts.
 func TestStorage(t *testing.T) {
 	ctx, place := t.Context(), filepath.Join(t.TempDir(), "a")
-	c := &cluster{state: catalog.New()}
-	commit := func(changes ...catalog.Change) {
-		t.Helper()
-		if err := c.Commit(ctx, changes); err != nil {
-			t.Fatal(err)
-		}
-	}
+	c := archived(t, place)
 	const table = types.OID(20000)
-	commit(&catalog.SetCluster{ID: catalog.ClusterID{1}}, &catalog.PutSetting{Name: catalog.SettingArchive, Value: place}, &catalog.PutSetting{Name: catalog.SettingStorage, Value: place},
-		&catalog.PutRelation{Rel: &catalog.Relation{OID: table, Schema: catalog.PublicOID, Name: "t", Kind: catalog.KindTable, Partitions: 1, Owner: catalog.BootstrapRoleOID}})
-	open := func(context.Context, string) (*backup.Dir, func(), error) {
-		d, err := backup.Create(disk.OS, place)
-		return d, func() {}, err
-	}
+	c.commit(t, &catalog.PutSetting{Name: catalog.SettingStorage, Value: place}, &catalog.PutRelation{Rel: &catalog.Relation{OID: table, Schema: catalog.PublicOID, Name: "t", Kind: catalog.KindTable, Partitions: 1,
+		Owner: catalog.BootstrapRoleOID}})
 	source := func(_ context.Context, f *catalog.Segment, take backup.Take) error {
 		return take(func(to func([]byte) error) error { return to(f.ID[:]) })
 	}
@@ -181,11 +183,7 @@ func TestStorage(t *testing.T) {
 					t.Error("the lease is not renewed while a backup is made")
 				}
 			}
-			d, _, err := open(ctx, place)
-			if err == nil {
-				_, _, err = d.Write(ctx, backup.Head{Cluster: c.state.Cluster(), Version: c.state.Version(), At: c.state.Time()}, c.state, backup.Options{Source: source})
-			}
-			return err
+			return c.backup(ctx, place, source)
 		}})
 	round := func(want int) {
 		t.Helper()
@@ -210,16 +208,16 @@ func TestStorage(t *testing.T) {
 		id := catalog.SegmentID{n}
 		return &catalog.AppendSegments{Table: table, Segments: []*catalog.Segment{{ID: id, Rows: 1, Bytes: int64(len(id)), SHA256: sha256.Sum256(id[:]), Nodes: []uint64{1}}}}
 	}
-	commit(add(1))
+	c.commit(t, add(1))
 	round(1)
 
 	for range 3 { // as where a bucket is away for long
 		was := *catalog.Archived(c.state)
 		now := was
 		now.Failures, now.Error = now.Failures+1, strings.Repeat("x", most/2)
-		commit(&catalog.PutArchive{Archive: now, After: was})
+		c.commit(t, &catalog.PutArchive{Archive: now, After: was})
 	}
-	commit(add(2))
+	c.commit(t, add(2))
 	round(2)
 
 	if err := c.write([]catalog.Change{add(3)}); err != nil {

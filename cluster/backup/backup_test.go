@@ -187,6 +187,44 @@ func TestKeepOfTwoClusters(t *testing.T) {
 	}
 }
 
+// lapsed is a lock that another may have by now.
+type lapsed struct{}
+
+func (lapsed) Held() error    { return pgerr.New(pgerr.ObjectInUse, "lapsed") }
+func (lapsed) Release() error { return lapsed{}.Held() }
+
+// TestLapsedLock: who may have lost the directory to another writes no backup, removes nothing, and takes no storage.
+func TestLapsedLock(t *testing.T) {
+	files, c := errfs.New(), newCluster(t, 2)
+	for range 2 {
+		if _, _, err := c.write(files); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d, err := Open(files, "/b")
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.lock = lapsed{}
+	c.add(t, 2, 3)
+	for what, try := range map[string]func() error{
+		"a backup": func() error {
+			_, _, err := d.Write(t.Context(), Head{Version: c.state.Version(), At: time.Now()}, c.state, Options{Source: c.source})
+			return err
+		},
+		"old backups": func() error { return d.Keep(1, catalog.ClusterID{}, "", nil) },
+		"a storage":   func() error { return Own(d, catalog.ClusterID{1}, 2) },
+	} {
+		if err := try(); !pgerr.Is(err, pgerr.ObjectInUse) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	d.lock = nil
+	if names, err := d.Names(); err != nil || len(names) != 2 || d.mark() != nil || !d.owner.IsZero() {
+		t.Errorf("%v of %s: %v", names, d.owner, err)
+	}
+}
+
 // TestCrash: whatever a power cut or an error of the disk leaves of a backup and of the removal of an old one, no
 // backup that is there is damaged, and the next one succeeds.
 func TestCrash(t *testing.T) {

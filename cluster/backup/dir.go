@@ -15,6 +15,7 @@ import (
 	"sync"
 
 	"github.com/tributarydb/tributary/exec/disk"
+	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/exec/object"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -43,6 +44,7 @@ type Dir struct {
 	fs    place
 	owner catalog.ClusterID // whose archive it is; zero: nobody's
 	lease uint64            // of a storage: the number of the lease with which its owner has taken it; else 0
+	lock  object.Lease      // nil while it is not locked
 }
 
 // Path returns the directory that a URI names: an absolute path, or file:// and one, or s3://bucket/prefix.
@@ -66,15 +68,34 @@ func Path(uri string) (string, error) {
 // Open opens a directory that has backups.
 func Open(files disk.FS, path string) (*Dir, error) { return open(directory{files}, path) }
 
-// OpenIn opens a prefix of keys, as Path returns it, for as long as ctx lives. charge, which may be nil, is called for
-// memory that writing takes.
-func OpenIn(ctx context.Context, s object.Store, path string, charge func(int64) error) (*Dir, error) {
-	return open(prefix{ctx, object.Uncached(s), charge, new(sync.Mutex)}, path)
+// OpenIn opens a prefix of keys, as Path returns it, for as long as ctx lives.
+func OpenIn(ctx context.Context, s object.Store, path string) (*Dir, error) {
+	return open(prefix{ctx, object.Uncached(s), func(int64) error { return nil }}, path)
 }
 
-// CreateIn is Create for a prefix of keys.
-func CreateIn(ctx context.Context, s object.Store, path string, charge func(int64) error) (*Dir, error) {
-	return create(prefix{ctx, object.Uncached(s), charge, new(sync.Mutex)}, path)
+// WriteIn is OpenIn, or with makes Create, where memory that writing takes is charged to a pool; done ends that.
+func WriteIn(ctx context.Context, s object.Store, path string, makes bool, pool *mem.Pool) (_ *Dir, done func(), err error) {
+	acct := pool.Account("parts of uploads", false)
+	var mu sync.Mutex // files are written at once
+	p := prefix{ctx, object.Uncached(s), func(n int64) error {
+		mu.Lock()
+		defer mu.Unlock()
+		if n < 0 {
+			acct.Shrink(-n)
+			return nil
+		}
+		return acct.Grow(n)
+	}}
+	use := open
+	if makes {
+		use = create
+	}
+	d, err := use(p, path)
+	if err != nil {
+		acct.Close()
+		return nil, nil, err
+	}
+	return d, acct.Close, nil
 }
 
 func open(files place, path string) (*Dir, error) {
@@ -170,7 +191,7 @@ func create(files place, path string) (*Dir, error) {
 
 // Lock keeps other backups out of the directory until it is released.
 func (d *Dir) Lock() (release func() error, err error) {
-	release, err = d.fs.Lock(d.join(lockName))
+	lock, err := d.fs.Lock(d.join(lockName))
 	if errors.Is(err, disk.ErrLocked) {
 		return nil, pgerr.New(pgerr.ObjectInUse, "another backup writes to directory %q", d.path)
 	}
@@ -178,9 +199,21 @@ func (d *Dir) Lock() (release func() error, err error) {
 		return nil, ioError(err, d.path)
 	}
 	if err := d.mark(); err != nil { // it may have become an archive
-		return nil, errors.Join(err, release())
+		return nil, errors.Join(err, lock.Release())
 	}
-	return release, nil
+	d.lock = lock
+	return func() error {
+		d.lock = nil
+		return ioError(lock.Release(), d.path)
+	}, nil
+}
+
+// held fails if the lock that this directory had may be another's by now.
+func (d *Dir) held() error {
+	if d.lock == nil {
+		return nil
+	}
+	return d.lock.Held()
 }
 
 func (d *Dir) join(parts ...string) string { return d.fs.Join(append([]string{d.path}, parts...)...) }

@@ -9,7 +9,6 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
-	"sync"
 
 	"github.com/tributarydb/tributary/exec/disk"
 	"github.com/tributarydb/tributary/exec/object"
@@ -29,7 +28,7 @@ type place interface {
 	Write(path string, fill func(io.Writer) error) error
 	SyncDir(dir string) error
 	// Lock fails with disk.ErrLocked where another has it.
-	Lock(path string) (release func() error, err error)
+	Lock(path string) (object.Lease, error)
 	Join(parts ...string) string
 }
 
@@ -54,13 +53,19 @@ func (d directory) Names(dir string) (out []string, _ error) {
 	return out, err
 }
 
-func (directory) Lock(path string) (func() error, error) {
+func (directory) Lock(path string) (object.Lease, error) {
 	f, err := disk.Lock(path)
 	if err != nil {
 		return nil, err
 	}
-	return f.Close, nil
+	return lockedFile{f}, nil
 }
+
+// lockedFile is a lock that the system keeps while its file is open.
+type lockedFile struct{ file io.Closer }
+
+func (lockedFile) Held() error      { return nil }
+func (l lockedFile) Release() error { return l.file.Close() }
 
 // Write implements place: the file gets its name once it is on stable storage. Of two that write it at once each has a file
 // of its own before.
@@ -88,9 +93,7 @@ func (d directory) Write(path string, fill func(io.Writer) error) error {
 type prefix struct {
 	ctx    context.Context
 	store  object.Store
-	charge func(int64) error // of parts that are uploaded; may be nil
-
-	mu *sync.Mutex // charge is called by those that write at once
+	charge object.Charge // of parts that are uploaded
 }
 
 func (prefix) Join(parts ...string) string { return parts[0] + "/" + path.Join(parts[1:]...) }
@@ -132,14 +135,7 @@ func (prefix) MkdirAll(string) error { return nil }
 func (prefix) SyncDir(string) error  { return nil }
 
 func (p prefix) Write(path string, fill func(io.Writer) error) error {
-	w, err := p.store.Create(p.ctx, path, func(n int64) error {
-		if p.charge == nil {
-			return nil
-		}
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		return p.charge(n)
-	})
+	w, err := p.store.Create(p.ctx, path, p.charge)
 	if err != nil {
 		return err
 	}
@@ -150,14 +146,14 @@ func (p prefix) Write(path string, fill func(io.Writer) error) error {
 	return w.Commit()
 }
 
-func (p prefix) Lock(path string) (func() error, error) {
+func (p prefix) Lock(path string) (object.Lease, error) {
 	l, ok := p.store.(object.Leaser)
 	if !ok {
 		return nil, pgerr.Internal("%q cannot be locked", path)
 	}
-	release, err := l.Lease(p.ctx, path)
+	lease, err := l.Lease(p.ctx, path)
 	if errors.Is(err, object.ErrLeased) {
 		err = disk.ErrLocked
 	}
-	return release, err
+	return lease, err
 }

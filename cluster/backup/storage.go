@@ -15,7 +15,10 @@ import (
 func Own(d *Dir, cluster catalog.ClusterID, lease uint64) error {
 	was, old := d.owner, d.lease
 	d.owner, d.lease = cluster, lease
-	err := d.replace(markFile, [][]byte{fmt.Appendf(nil, "%d %s %d\n", storageFormat, cluster, lease)})
+	err := d.held()
+	if err == nil {
+		err = d.replace(markFile, [][]byte{fmt.Appendf(nil, "%d %s %d\n", storageFormat, cluster, lease)})
+	}
 	if err != nil {
 		d.owner, d.lease = was, old
 	}

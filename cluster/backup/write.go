@@ -93,6 +93,9 @@ func (d *Dir) Write(ctx context.Context, h Head, state *catalog.State, o Options
 			break
 		}
 	}
+	if err := d.held(); err != nil { // who has the lock now removes files that only this backup names
+		return "", p, err
+	}
 	return name, p, d.replace(filepath.Join("backups", name+backupEnd), encode(magic, codec.Marshal(h), encoded))
 }
 
@@ -309,8 +312,8 @@ func (d *Dir) Keep(n int, cluster catalog.ClusterID, objects string, live func()
 		dir   string
 	}{{old, "backups"}, {oldLogs, "log"}} {
 		for _, path := range x.paths {
-			if err := d.fs.Remove(path); err != nil {
-				return ioError(err, d.path)
+			if err := d.remove(path); err != nil {
+				return err
 			}
 		}
 		if len(x.paths) == 0 && x.dir == "log" {
@@ -325,11 +328,19 @@ func (d *Dir) Keep(n int, cluster catalog.ClusterID, objects string, live func()
 		if ok || !d.owner.IsZero() && strings.HasSuffix(f.name, tempSuffix) { // another node may write it
 			continue
 		}
-		if err := d.fs.Remove(d.fs.Join(f.dir, f.name)); err != nil {
-			return ioError(err, d.path)
+		if err := d.remove(d.fs.Join(f.dir, f.name)); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// remove removes a file, unless another may write here by now.
+func (d *Dir) remove(path string) error {
+	if err := d.held(); err != nil {
+		return err
+	}
+	return ioError(d.fs.Remove(path), d.path)
 }
 
 // present is a file in a directory.

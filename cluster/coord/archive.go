@@ -93,21 +93,5 @@ func openPlace(ctx context.Context, pool *mem.Pool, uri string, write bool, stor
 	if err != nil {
 		return nil, nil, err
 	}
-	acct := pool.Account("parts of uploads", false)
-	charge := func(n int64) error {
-		if n < 0 {
-			acct.Shrink(-n)
-			return nil
-		}
-		return acct.Grow(n)
-	}
-	open := backup.OpenIn
-	if write {
-		open = backup.CreateIn
-	}
-	dir, err := open(ctx, s, path, charge)
-	if err != nil {
-		acct.Close()
-	}
-	return dir, acct.Close, err
+	return backup.WriteIn(ctx, s, path, write, pool)
 }

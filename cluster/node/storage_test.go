@@ -384,6 +384,33 @@ func TestStorageNotTakenOver(t *testing.T) {
 	c.must("insert into t values (1)")
 }
 
+// TestStorageTakenBack: a start that was killed before the storage was its own leaves it to the cluster that had it.
+func TestStorageTakenBack(t *testing.T) {
+	s := bucketOf(t)
+	first := start(t, 1, onStorage)[0]
+	c := connect(t, first)
+	c.must("set storage_commit = 'bucket'")
+	c.must("create table t (i int)")
+	soon := time.Now().Add(500 * time.Millisecond).UTC().Format(time.RFC3339Nano)
+	s.Put("bkt", "db/LOCK", []byte("killed "+soon))
+	s.Put("bkt", "db/LEASE", []byte("7 00112233445566778899aabbccddeeff "+soon+" killed"))
+	c.must("insert into t values (1)")
+	words := strings.Fields(string(s.Get("bkt", "db/LEASE").Data))
+	if id := first.Catalog().Cluster(); words[0] != "8" || words[1] != id.String() {
+		t.Errorf("the lease after that of %s: %q", id, words)
+	}
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	next, err := fresh(t, onStorage)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := connect(t, next).one("select count(*) from t"); got != "1" {
+		t.Error(got)
+	}
+}
+
 // TestStorageCut: the bucket is lost in the middle of what is written, and then all nodes: the cluster that begins there has every
 // transaction that was acknowledged by the bucket, and of the others each in full or not at all.
 func TestStorageCut(t *testing.T) {

@@ -42,7 +42,12 @@ func (h *History) Tell(ctx context.Context, ticket []byte, send func([]byte) err
 	var body []byte
 	if w.After > 0 {
 		var list []Record
-		if list, err = h.Commits(ctx, w.After, w.Most); err != nil {
+		n := 2 * min(max(w.Most, 0), maxRecord) // the records, and what is sent
+		if err := h.states.charge(n); err != nil {
+			return err
+		}
+		defer h.states.release(n)
+		if list, err = h.Commits(ctx, w.After, n/2); err != nil {
 			return err
 		}
 		for _, r := range list {

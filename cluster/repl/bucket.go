@@ -25,14 +25,14 @@ type stored struct {
 	files  *store.Cache
 	limit  int64         // Options.Cache
 	short  func() bool   // the node has little room
-	pause  time.Duration // after it was found that nothing can go
+	pause  time.Duration // after it was found that not enough can go
 	state  func() *catalog.State
 	log    *slog.Logger
 
 	fetches, bytes, evicted atomic.Int64
 
 	trimming sync.Mutex
-	stuck    time.Time // when it was found last that nothing can go
+	stuck    time.Time // when it was found last that not enough can go
 }
 
 // give has take receive a file from the storage.
@@ -85,22 +85,8 @@ func (s *stored) trim() {
 		s.log.Warn("files that are in the storage cannot be dropped", "err", err)
 	}
 	s.evicted.Add(int64(n))
-	if n == 0 {
+	if s.files.Held() > limit { // the rest is in use, or not in the storage yet
 		s.stuck = time.Now()
-	}
-}
-
-// keepTrimmed trims from time to time: files that were just written may go once they are in the storage.
-func (s *stored) keepTrimmed(ctx context.Context) {
-	tick := time.NewTicker(s.pause)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-			s.trim()
-		}
 	}
 }
 

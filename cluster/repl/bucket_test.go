@@ -32,4 +32,16 @@ func TestTrim(t *testing.T) {
 	if x.r.o.Store.Has(in.ID) || !x.r.o.Store.Has(out.ID) {
 		t.Error("a file that is in the storage is kept, or another is dropped")
 	}
+	// It is still over its limit: files are not listed again at once for each that comes.
+	more := x.file()
+	more.Nodes = append(more.Nodes, catalog.Bucket)
+	x.commit(more)
+	x.c.current = x.c.newest
+	if x.r.stored.trim(); !x.r.o.Store.Has(more.ID) {
+		t.Error("files are looked at again although not enough could go")
+	}
+	x.r.stored.pause = 0
+	if x.r.stored.trim(); x.r.o.Store.Has(more.ID) {
+		t.Error("a file that may go is kept")
+	}
 }

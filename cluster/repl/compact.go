@@ -90,59 +90,55 @@ func rowsOf(run []*catalog.Segment) (live, deleted int64) {
 // waits reports whether a run is better merged once its table is no longer being changed.
 func (w *postponed) waits(live, deleted int64) bool { return deleted > 0 && live >= w.large() }
 
-// leadCompaction looks for runs worth merging in tables that changed.
-func (r *Repl) leadCompaction(ctx context.Context) {
-	seen := map[types.OID]uint64{} // manifest version at which there was nothing to do
-	tables := map[types.OID]*postponed{}
-	tick := time.NewTicker(r.o.Tick / compactionsPerTick)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
+// compactor looks for runs worth merging in tables that changed, while its node leads.
+type compactor struct {
+	r      *Repl
+	seen   map[types.OID]uint64 // manifest version at which there was nothing to do
+	tables map[types.OID]*postponed
+}
+
+// pass looks at all tables once.
+func (c *compactor) pass(ctx context.Context) {
+	r, state := c.r, c.r.c.Current()
+	for _, rel := range state.Relations() {
+		m := state.Manifest(rel.OID)
+		if m == nil || c.seen[rel.OID] == m.Version {
+			continue
 		}
-		state := r.c.Current()
-		for _, rel := range state.Relations() {
-			m := state.Manifest(rel.OID)
-			if m == nil || seen[rel.OID] == m.Version {
-				continue
-			}
-			wait := tables[rel.OID]
-			if wait == nil {
-				wait = &postponed{}
-				tables[rel.OID] = wait
-			}
-			did, waits, due := false, false, false
-			for p, segs := range m.Partitions {
-				for _, at := range store.PlanCompaction(segs, r.o.SegmentRows) {
-					if ctx.Err() != nil {
-						return
-					}
-					did = true
-					run := segs[at.From:at.To]
-					live, deleted := rowsOf(run)
-					if wait.waits(live, deleted) && !due {
-						if due = wait.due(m.Version, time.Now(), r.o.Tick); !due {
-							waits = true
-							continue
-						}
-					}
-					err := r.compactAt(ctx, rel.OID, p, run)
-					if err != nil && ctx.Err() == nil {
-						// A statement changed the segments meanwhile: retry later.
-						r.o.Log.Debug("compaction", "table", rel.OID, "err", err)
-					}
-					wait.merged(live, err == nil)
+		wait := c.tables[rel.OID]
+		if wait == nil {
+			wait = &postponed{}
+			c.tables[rel.OID] = wait
+		}
+		did, waits, due := false, false, false
+		for p, segs := range m.Partitions {
+			for _, at := range store.PlanCompaction(segs, r.o.SegmentRows) {
+				if ctx.Err() != nil {
+					return
 				}
+				did = true
+				run := segs[at.From:at.To]
+				live, deleted := rowsOf(run)
+				if wait.waits(live, deleted) && !due {
+					if due = wait.due(m.Version, time.Now(), r.o.Tick); !due {
+						waits = true
+						continue
+					}
+				}
+				err := r.compactAt(ctx, rel.OID, p, run)
+				if err != nil && ctx.Err() == nil {
+					// A statement changed the segments meanwhile: retry later.
+					r.o.Log.Debug("compaction", "table", rel.OID, "err", err)
+				}
+				wait.merged(live, err == nil)
 			}
-			if !waits {
-				wait.since, wait.changed = time.Time{}, time.Time{}
-			}
-			if !did {
-				seen[rel.OID] = m.Version
-				delete(tables, rel.OID)
-			}
+		}
+		if !waits {
+			wait.since, wait.changed = time.Time{}, time.Time{}
+		}
+		if !did {
+			c.seen[rel.OID] = m.Version
+			delete(c.tables, rel.OID)
 		}
 	}
 }

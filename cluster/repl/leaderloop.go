@@ -9,6 +9,7 @@ import (
 	"github.com/tributarydb/tributary/cluster/place"
 	"github.com/tributarydb/tributary/cluster/rpc"
 	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/types"
 )
 
 // Lead is the leader's loop: it runs until ctx ends.
@@ -18,23 +19,11 @@ func (r *Repl) Lead(ctx context.Context) {
 	}
 	var wg sync.WaitGroup
 	if !r.o.NoCompaction {
-		wg.Add(1)
-		go func() {
-			defer wg.Done()
-			r.leadCompaction(ctx)
-		}()
+		c := compactor{r: r, seen: map[types.OID]uint64{}, tables: map[types.OID]*postponed{}}
+		wg.Go(func() { every(ctx, r.o.Tick/compactionsPerTick, func() { c.pass(ctx) }) })
 	}
 	defer wg.Wait()
-	tick := time.NewTicker(r.o.Tick)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-			r.place(ctx)
-		}
-	}
+	every(ctx, r.o.Tick, func() { r.place(ctx) })
 }
 
 // place carries out one plan.
@@ -56,14 +45,12 @@ func (r *Repl) place(ctx context.Context) {
 		if ctx.Err() != nil {
 			break
 		}
-		wg.Add(1)
-		go func() {
-			defer wg.Done()
+		wg.Go(func() {
 			defer func() { <-slots }()
 			if err := r.act(ctx, a, own[a.File]); err != nil && ctx.Err() == nil {
 				r.o.Log.Warn("placing a segment", "segment", own[a.File].File.ID, "to", a.To, "err", err)
 			}
-		}()
+		})
 	}
 	wg.Wait()
 }

@@ -70,11 +70,7 @@ func (r *Repl) Push(ctx context.Context, s *catalog.Segment) error {
 	results := make(chan done, len(to))
 	var wg sync.WaitGroup
 	for _, n := range to {
-		wg.Add(1)
-		go func() {
-			defer wg.Done()
-			results <- done{n, r.send(ctx, n, s)}
-		}()
+		wg.Go(func() { results <- done{n, r.send(ctx, n, s)} })
 	}
 	defer wg.Wait()
 	defer cancel()

@@ -134,7 +134,8 @@ func (r *Repl) Attach(c Cluster) {
 // StartMaintenance starts the sweep and scrub loops; call it once the node is ready.
 func (r *Repl) StartMaintenance() {
 	r.wg.Go(r.sweep)
-	r.wg.Go(func() { r.stored.keepTrimmed(r.ctx) })
+	// From time to time too: files that were just written may go once they are in the storage.
+	r.wg.Go(func() { every(r.ctx, r.stored.pause, r.stored.trim) })
 	r.wg.Go(r.scrub.run)
 }
 
@@ -143,6 +144,20 @@ func (r *Repl) Close() error {
 	r.stop()
 	r.wg.Wait()
 	return nil
+}
+
+// every calls do again and again, until ctx ends.
+func every(ctx context.Context, pause time.Duration, do func()) {
+	tick := time.NewTicker(pause)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			do()
+		}
+	}
 }
 
 // ready waits for Attach.

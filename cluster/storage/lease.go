@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tributarydb/tributary/cluster/backup"
 	"github.com/tributarydb/tributary/exec/object"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -99,7 +100,7 @@ func (s *Storage) take(ctx context.Context, l object.Leaser, place string, clust
 	}
 	_, err = l.Swap(ctx, leaseURI(place), next.text(), tag)
 	if errors.Is(err, object.ErrLeased) {
-		err = pgerr.New(pgerr.ObjectInUse, "another cluster takes over %q at this moment", place)
+		err = beingTakenOver(place)
 	}
 	return next.Number, err
 }
@@ -123,7 +124,7 @@ func (s *Storage) Hold(ctx context.Context, place string) (takenOver uint64, err
 			return 0, pgerr.New(pgerr.IOError, "the storage has no lease any more: %q is gone", leaseURI(place)).
 				WithHint("Somebody has removed objects of it. Nothing is written there until the object is back.")
 		case was.Cluster != cluster:
-			return was.Number, nil
+			return s.takeBack(ctx, place, cluster, was)
 		case time.Until(was.Until) > s.o.Life*2/3:
 			return 0, nil
 		}
@@ -133,6 +134,44 @@ func (s *Storage) Hold(ctx context.Context, place string) (takenOver uint64, err
 		}
 	}
 	return 0, pgerr.New(pgerr.ObjectInUse, "the lease of the storage changes again and again: %q", leaseURI(place))
+}
+
+// takeBack takes the lease back from a start of another cluster that was killed before it had made the place its own. It returns the
+// number of the lease where the place is that other's.
+func (s *Storage) takeBack(ctx context.Context, place string, cluster catalog.ClusterID, other lease) (takenOver uint64, err error) {
+	dir, l, done, err := s.open(ctx, place, false)
+	if err != nil {
+		return 0, err
+	}
+	defer done()
+	if !backup.Stored(dir, cluster) {
+		return other.Number, nil
+	}
+	if time.Until(other.Until) > 0 {
+		return 0, beingTakenOver(place)
+	}
+	// Who takes over a place has the lock until it is its own, and then its mark says so.
+	err = locked(dir, func() error {
+		if !backup.Stored(dir, cluster) { // it was read anew
+			takenOver = other.Number
+			return nil
+		}
+		now, tag, err := read(ctx, l, place)
+		if err != nil || now.Number != other.Number || now.Cluster != other.Cluster {
+			return errors.Join(err, beingTakenOver(place))
+		}
+		next := lease{Number: other.Number + 1, Cluster: cluster, Until: time.Now().Add(s.o.Life)}
+		if _, err = l.Swap(ctx, leaseURI(place), next.text(), tag); err == nil {
+			s.o.Log.Warn("the lease of the storage was taken back: another cluster began to take it over, and did not end", "storage", place, "cluster", other.Cluster, "lease", next.Number)
+		}
+		return err
+	})
+	return takenOver, err
+}
+
+// beingTakenOver is an error that passes: the one or the other cluster has the place soon.
+func beingTakenOver(place string) error {
+	return pgerr.New(pgerr.ObjectInUse, "another cluster takes over %q at this moment", place)
 }
 
 // Release gives the lease back, as the cluster's last node ends, so that another need not wait for it.

@@ -119,23 +119,8 @@ func (s *Storage) open(ctx context.Context, place string, write bool) (*backup.D
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	acct := s.o.Pool.Account("parts of uploads", false)
-	open := backup.OpenIn
-	if write {
-		open = backup.CreateIn
-	}
-	dir, err := open(ctx, l.(object.Store), place, func(n int64) error {
-		if n < 0 {
-			acct.Shrink(-n)
-			return nil
-		}
-		return acct.Grow(n)
-	})
-	if err != nil {
-		acct.Close()
-		return nil, nil, nil, err
-	}
-	return dir, l, acct.Close, nil
+	dir, done, err := backup.WriteIn(ctx, l.(object.Store), place, write, s.o.Pool)
+	return dir, l, done, err
 }
 
 // Begin makes a place the storage of a cluster, unless it is; there is none, or it is the cluster's archive.

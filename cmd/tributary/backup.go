@@ -143,7 +143,7 @@ func openBackups(ctx context.Context, path string) (*backup.Dir, error) {
 		if err != nil {
 			return nil, err
 		}
-		return backup.OpenIn(ctx, s, path, nil)
+		return backup.OpenIn(ctx, s, path)
 	}
 	path, err := filepath.Abs(path)
 	if err != nil {

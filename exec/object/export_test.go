@@ -21,6 +21,13 @@ func Patience(t *testing.T, d time.Duration) {
 	t.Cleanup(func() { patience = was })
 }
 
+// LeaseTime sets how long a lease lasts that is not renewed.
+func LeaseTime(t *testing.T, d time.Duration) {
+	was := leaseTime
+	leaseTime = d
+	t.Cleanup(func() { leaseTime = was })
+}
+
 // Usage returns the bytes that a cache has on disk, and its limit.
 func Usage(c *Cache) (used, limit int64) {
 	c.mu.Lock()

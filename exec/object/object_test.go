@@ -14,6 +14,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -404,8 +405,9 @@ func TestCacheIsShared(t *testing.T) {
 	}
 }
 
-// A lease is one's alone, and ends with its time where its holder is dead.
+// A lease is one's alone while it is renewed; of a holder who is dead its end is waited for.
 func TestLease(t *testing.T) {
+	object.LeaseTime(t, 3*time.Second)
 	s := s3test.New(t, "bkt")
 	l := stores(t, s, nil).(object.Leaser)
 	n := 0
@@ -415,22 +417,55 @@ func TestLease(t *testing.T) {
 		}
 		return s3test.None
 	}
-	release, err := l.Lease(t.Context(), "s3://bkt/LOCK")
+	const uri = "s3://bkt/LOCK"
+	first, err := l.Lease(t.Context(), uri)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := l.Lease(t.Context(), "s3://bkt/LOCK"); !errors.Is(err, object.ErrLeased) {
+	if _, err := l.Lease(t.Context(), uri); !errors.Is(err, object.ErrLeased) {
 		t.Errorf("a second lease: %v", err)
 	}
-	if err := release(); err != nil || len(s.Keys("bkt")) != 0 {
+	if err := errors.Join(first.Held(), first.Release()); err != nil || len(s.Keys("bkt")) != 0 {
 		t.Errorf("release: %v, %v", err, s.Keys("bkt"))
 	}
-	s.Put("bkt", "LOCK", []byte("dead "+time.Now().Add(-time.Second).UTC().Format(time.RFC3339)))
-	if release, err = l.Lease(t.Context(), "s3://bkt/LOCK"); err != nil {
-		t.Fatalf("a dead one's lease: %v", err)
+	for _, left := range []time.Duration{-time.Second, 100 * time.Millisecond, time.Hour} { // the last by a clock that is ahead
+		began := time.Now()
+		s.Put("bkt", "LOCK", []byte("dead "+began.Add(left).UTC().Format(time.RFC3339Nano)))
+		if first, err = l.Lease(t.Context(), uri); err != nil || time.Since(began) < min(left, 3*time.Second) {
+			t.Fatalf("a dead one's lease: %v", err)
+		}
 	}
-	if err := release(); err != nil {
+	cut, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := l.Lease(cut, uri); !errors.Is(err, context.Canceled) {
+		t.Errorf("a statement that was cancelled: %v", err)
+	}
+	// A renewal whose answers were all lost is found by the next.
+	var puts atomic.Int64
+	again := make(chan struct{})
+	s.Fault = func(r *http.Request) s3test.Fault {
+		if r.Method != http.MethodPut {
+			return s3test.None
+		}
+		switch n := puts.Add(1); {
+		case n <= 6: // the tries of one
+			return s3test.Lost
+		case n == 9: // after the next, which writes twice
+			close(again)
+		}
+		return s3test.None
+	}
+	<-again
+	if err := first.Held(); err != nil {
 		t.Error(err)
+	}
+	// Whoever finds another's in place of its own has lost it, and leaves that alone.
+	s.Put("bkt", "LOCK", []byte("another "+time.Now().Add(time.Hour).UTC().Format(time.RFC3339Nano)))
+	for first.Held() == nil {
+		runtime.Gosched()
+	}
+	if err := first.Release(); !pgerr.Is(err, pgerr.ObjectInUse) || len(s.Keys("bkt")) != 1 {
+		t.Errorf("release of one that was lost: %v, %v", err, s.Keys("bkt"))
 	}
 }
 

@@ -2,7 +2,9 @@ package process
 
 import (
 	"bufio"
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -96,7 +98,7 @@ func (n *Node) Ready(ctx context.Context) error {
 		}
 		return nil
 	case <-n.done:
-		return fmt.Errorf("the node ended: %w\n%s", n.err, n.Log())
+		return fmt.Errorf("the node ended: %w\n%s", cmp.Or(n.err, errors.New("without an error")), n.Log())
 	case <-ctx.Done():
 		n.Kill()
 		return fmt.Errorf("the node is not ready: %w\n%s", ctx.Err(), n.Log())

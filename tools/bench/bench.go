@@ -56,6 +56,7 @@ type NodeOptions struct {
 	Data    string // kept when given, otherwise temporary
 	Memory  string
 	Threads int
+	Bucket  bool // its files are in a bucket of an object store in this process
 }
 
 // run is one invocation.
@@ -168,6 +169,7 @@ func parseArgs(args []string, out io.Writer) (o Options, names []string, err err
 	fs.StringVar(&o.Node.Data, "data", "", "directory of the node of its own, which is then kept")
 	fs.StringVar(&o.Node.Memory, "memory", "", "memory of the node of its own, such as 4GiB")
 	fs.IntVar(&o.Node.Threads, "threads", 0, "threads of the node of its own (default: the cores)")
+	fs.BoolVar(&o.Node.Bucket, "bucket", false, "the node of its own keeps its files in a bucket of an object store in this process (--storage)")
 	if err := fs.Parse(args); err != nil {
 		return o, nil, err
 	}

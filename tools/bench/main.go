@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/tributarydb/tributary/exec/object/s3test"
 	"github.com/tributarydb/tributary/internal/process"
 )
 
@@ -55,6 +56,15 @@ func startNode(ctx context.Context, o NodeOptions) (_ *node, err error) {
 	}
 	if o.Threads > 0 {
 		args = append(args, "--threads", strconv.Itoa(o.Threads))
+	}
+	if o.Bucket {
+		s := s3test.Start("bench")
+		was := remove
+		remove = func() error {
+			s.End()
+			return was()
+		}
+		args = append([]string{"/usr/bin/env", "AWS_ACCESS_KEY_ID=" + s3test.KeyID, "AWS_SECRET_ACCESS_KEY=" + s3test.Secret, "AWS_ENDPOINT_URL=" + s.URL, "AWS_REGION=us-east-1"}, append(args, "--storage", "s3://bench/db")...)
 	}
 	p, err := process.Start(ctx, args...)
 	if err != nil {

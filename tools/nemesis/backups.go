@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -30,10 +31,10 @@ type backups struct {
 	fault  atomic.Pointer[string] // of the bucket, now
 	failed atomic.Bool            // the bucket has failed since the last check
 
-	archive string    // the place of the archive; "" for none
+	begun   bool      // the cluster has an archive, and a past
+	archive string    // the place of the archive
 	plain   string    // of backups
 	whole   bool      // plain has a backup of everything
-	moved   int       // how often plain was left
 	began   time.Time // when there was a past to read
 	// skewed: a clock was moved, so times say nothing from then on.
 	skewed atomic.Bool
@@ -64,10 +65,7 @@ func newBackups(c *cluster, seed uint64) *backups {
 		return strike(b.fault.Load(), req, r)
 	}
 	b.archive, b.plain = "s3://"+bucketName+"/archive", filepath.Join(c.dir, "backups")
-	switch {
-	case c.o.Before != "": // which knows directories alone
-		b.archive = ""
-	case seed%2 == 0:
+	if seed%2 == 0 && !c.o.Storage {
 		b.archive, b.plain = filepath.Join(c.dir, "archive"), "s3://"+bucketName+"/backups"
 	}
 	return b
@@ -138,7 +136,8 @@ func read(ctx context.Context, conn *pgx.Conn, sql string) ([][]any, error) {
 }
 
 // backupFault makes a backup through a node.
-func (c *cluster) backupFault(ctx context.Context, f fault, r *rand.Rand) {
+func (c *cluster) backupFault(ctx context.Context, f fault) {
+	r := f.random()
 	c.backups.mu.Lock()
 	defer c.backups.mu.Unlock()
 	_ = c.backups.make(ctx, f.nodes[0], f.variant, r)
@@ -148,7 +147,7 @@ func (c *cluster) backupFault(ctx context.Context, f fault, r *rand.Rand) {
 func (b *backups) make(ctx context.Context, node int, what string, r *rand.Rand) error {
 	object, place, keep := "", b.plain, 3
 	switch {
-	case what == "archive" && b.archive != "":
+	case what == "archive" && b.begun:
 		place, keep = b.archive, 2
 	case what == "schema":
 		names := b.c.schemas.names(time.Now())
@@ -157,25 +156,22 @@ func (b *backups) make(ctx context.Context, node int, what string, r *rand.Rand)
 		}
 		object = "SCHEMA " + names[r.IntN(len(names))] + " "
 	}
+	if node = b.gateway(node, place); node < 0 {
+		return nil
+	}
 	from := time.Now()
 	row, err := b.statement(ctx, node, fmt.Sprintf("BACKUP %sTO '%s' WITH (keep = %d)", object, place, keep))
-	var pe *pgconn.PgError
-	switch {
-	case err == nil:
+	if err == nil {
 		b.made[row[0].(string)] = span{from, time.Now()}
 		b.whole = b.whole || what == "all"
 		b.done["backup "+what]++
-	case errors.As(err, &pe) && pe.Code == "55006" && place == b.plain:
-		// Who was killed while it made a backup in a bucket has its lease for minutes.
-		b.whole = false
-		b.moved++
-		b.plain = fmt.Sprintf("s3://%s/backups%d", bucketName, b.moved)
 	}
 	return err
 }
 
 // restoreFault restores something, or reads the past.
-func (c *cluster) restoreFault(ctx context.Context, f fault, r *rand.Rand) {
+func (c *cluster) restoreFault(ctx context.Context, f fault) {
+	r := f.random()
 	b := c.backups
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -187,10 +183,38 @@ func (c *cluster) restoreFault(ctx context.Context, f fault, r *rand.Rand) {
 	}
 }
 
+// begin gives the cluster an archive, once it has the version that knows of it.
+func (b *backups) begin(ctx context.Context, s *session) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.begun || !b.c.current() {
+		return nil
+	}
+	b.begun, b.began = true, time.Now()
+	list := []string{"ALTER SYSTEM SET archive_timeout = '1s'"}
+	if !b.c.o.Storage { // which is the archive
+		list = append(list, "ALTER SYSTEM SET archive = '"+b.archive+"'")
+	}
+	return setupAll(ctx, s, list...)
+}
+
+// gateway returns the node that is to use a place, -1 if none can now: the version before knows directories alone.
+func (b *backups) gateway(node int, place string) int {
+	if !strings.HasPrefix(place, "s3:") || !b.c.older(node) {
+		return node
+	}
+	for i := range b.c.nodes {
+		if !b.c.older(i) {
+			return i
+		}
+	}
+	return -1
+}
+
 // restore is of commands, which need no node: they fail with the bucket alone. Statements may be refused.
 func (b *backups) restore(ctx context.Context, f fault, r *rand.Rand) error {
 	o := observation{what: "restore " + f.variant}
-	if b.archive == "" && f.variant != "joined" && f.variant != "schema" {
+	if !b.begun && f.variant != "joined" && f.variant != "schema" {
 		f.variant = "all"
 	}
 	switch f.variant {
@@ -224,7 +248,9 @@ func (b *backups) restore(ctx context.Context, f fault, r *rand.Rand) error {
 		o.from = row[0].(time.Time)
 		return b.restored(ctx, o, false, "--from", b.archive)
 	case "schema":
-		b.schema(ctx, f.nodes[0], o, "'"+b.plain+"'", r)
+		if node := b.gateway(f.nodes[0], b.plain); node >= 0 {
+			b.schema(ctx, node, o, "'"+b.plain+"'", r)
+		}
 	}
 	return nil
 }
@@ -298,7 +324,12 @@ func (b *backups) restored(ctx context.Context, o observation, joined bool, from
 			o.to = at
 		}
 	}
-	first, err := b.serve(ctx, dir)
+	return b.look(ctx, o, dir, joined)
+}
+
+// look starts the first node of a cluster of which a directory is to be, or one that joins it, and observes that.
+func (b *backups) look(ctx context.Context, o observation, dir string, joined bool, more ...string) error {
+	first, err := b.serve(ctx, dir, more...)
 	if err != nil {
 		return err
 	}
@@ -347,10 +378,10 @@ var always = []struct{ what, sql string }{
 
 // serve starts a node of a restored cluster.
 func (b *backups) serve(ctx context.Context, dir string, more ...string) (*process.Node, error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, 2*patience)
 	defer cancel()
-	args := append([]string{b.c.o.Program, "serve", "--data", dir, "--node", filepath.Base(dir), "--listen-pg", "127.0.0.1:0", "--listen-http", "127.0.0.1:0", "--listen-cluster", "127.0.0.1:0",
-		"--memory", "256MiB", "--threads", "2"}, more...)
+	args := append(slices.Concat([]string{"/usr/bin/env"}, b.env(), []string{b.c.o.Program, "serve", "--data", dir, "--node", filepath.Base(dir), "--listen-pg", "127.0.0.1:0", "--listen-http", "127.0.0.1:0", "--listen-cluster", "127.0.0.1:0",
+		"--memory", "256MiB", "--threads", "2"}), more...)
 	return process.Start(ctx, args...)
 }
 
@@ -454,7 +485,7 @@ func (b *backups) final(ctx context.Context) {
 		b.c.report("%v", err)
 	}
 	for i, n := range b.c.nodes {
-		if b.archive == "" || b.skewed.Load() || b.c.o.has("disk") { // on a small disk the past gives way
+		if !b.begun || b.skewed.Load() || b.c.o.has("disk") { // on a small disk the past gives way
 			return
 		}
 		at := b.began.Add(time.Duration(r.Int64N(int64(time.Since(b.began))))).Truncate(time.Microsecond)
@@ -463,6 +494,22 @@ func (b *backups) final(ctx context.Context) {
 			b.c.report("%v", err)
 		}
 	}
+}
+
+// lost ends a cluster whose files are in the bucket, with all its disks: an empty node goes on with what is there.
+func (b *backups) lost(ctx context.Context) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	row, err := b.statement(ctx, 0, "SELECT archived_at FROM cluster.archive WHERE archived_version IS NOT NULL")
+	if err != nil || row == nil {
+		return err
+	}
+	for i := range b.c.nodes {
+		b.c.kill(i)
+	}
+	b.n++
+	o := observation{what: "storage taken-over", from: row[0].(time.Time), to: time.Now()}
+	return b.look(ctx, o, filepath.Join(b.c.dir, fmt.Sprintf("restored%d", b.n)), false, "--storage", b.archive)
 }
 
 // taken returns what was observed since the last call.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
@@ -35,6 +34,7 @@ type cluster struct {
 	log     *os.File                         // of the errors that clients received
 	backups *backups                         // nil without their faults
 	schemas *schemas                         // what backups are compared with
+	upgrade upgrade
 	// spoilt counts temporary files that were damaged.
 	spoilt atomic.Int64
 	// flipped: this round damages segments, so that a statement which has sent rows, or writes, may fail.
@@ -47,14 +47,14 @@ type node struct {
 	log       *os.File
 	disk      *disk          // of its own; nil: it shares the machine's
 	control   *patch.Control // of its clock, and of what a sync takes
-	starts    int
 
 	mu      sync.Mutex
+	older   bool          // its next start is of the version before
 	proc    *process.Node // nil: it does not run
 	pg      string        // address for clients; "": it is not ready
 	http    string
-	ends    bool          // it is being ended by a fault
-	killed  *process.Node // the last process that a fault killed
+	ended   map[*process.Node]bool // by faults
+	killed  *process.Node          // the last process that a fault killed
 	stopped bool
 	hidden  bool // clients must not use it
 }
@@ -81,7 +81,7 @@ func startCluster(ctx context.Context, o Options, from int, dir string, report f
 	}
 	for i := range o.Nodes {
 		name := fmt.Sprintf("n%d", i+1)
-		n := &node{name: name, dir: filepath.Join(dir, name)}
+		n := &node{name: name, dir: filepath.Join(dir, name), older: o.Before != "", ended: map[*process.Node]bool{}}
 		if err = os.MkdirAll(n.dir, 0o700); err != nil {
 			return nil, err
 		}
@@ -106,6 +106,9 @@ func startCluster(ctx context.Context, o Options, from int, dir string, report f
 	}
 	for i := range c.nodes {
 		var join []string
+		if i == 0 && o.Storage { // the others know it from this one, and it knows it itself from then on
+			join = []string{"--storage", c.backups.archive}
+		}
 		if i > 0 {
 			join = []string{"--join", c.mesh.addr(0), "--join-secret", filepath.Join(c.nodes[0].data(), "cluster-secret")}
 		}
@@ -155,9 +158,14 @@ func (c *cluster) start(ctx context.Context, i int, more ...string) error {
 	args = append(args, c.program(i), "serve", "--data", n.data(), "--node", n.name, "--listen-pg", "127.0.0.1:0", "--listen-http", "127.0.0.1:0",
 		"--listen-cluster", addr, "--advertise", c.mesh.addr(i), "--memory", "384MiB", "--threads", "2",
 		"--testing", "sweep=500ms,tick=200ms,grace=2s,audit=300ms,segment-rows=3000,snapshot=100", "--scrub-every", "1s", "--scrub-rate", "1GiB")
+	if c.o.Storage { // too little for all files
+		args = append(args, "--storage-cache", "2MiB")
+	}
 	fmt.Fprintf(n.log, "--- start %v\n", more)
 	p, err := c.launch(ctx, n, slices.Concat(args, c.o.Serve, more))
-	if err != nil {
+	if err != nil && p != nil && n.wasEnded(p) {
+		return fmt.Errorf("%s: %w: %w", n.name, errEnded, err)
+	} else if err != nil {
 		return fmt.Errorf("%s: %w", n.name, err)
 	}
 	go func() {
@@ -166,7 +174,7 @@ func (c *cluster) start(ctx context.Context, i int, more ...string) error {
 		defer n.mu.Unlock()
 		if n.proc == p {
 			n.proc = nil
-			if !n.ends {
+			if !n.ended[p] {
 				c.report("%s ended by itself: %v\n%s", n.name, err, lastLines(p.Log(), 12))
 			}
 		}
@@ -176,12 +184,18 @@ func (c *cluster) start(ctx context.Context, i int, more ...string) error {
 
 // program returns the binary of a node's next start.
 func (c *cluster) program(i int) string {
-	n := c.nodes[i]
-	n.starts++
-	if r := rand.New(rand.NewPCG(c.o.Seed, uint64(i)<<32|uint64(n.starts))); c.o.Before != "" && (n.starts == 1 || r.IntN(2) == 0) {
+	if c.older(i) {
 		return c.o.Before
 	}
 	return c.o.Program
+}
+
+// older reports whether a node has the version before, or will have it when it starts.
+func (c *cluster) older(i int) bool {
+	n := c.nodes[i]
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.older
 }
 
 // freePort returns a port for a node that will listen later, since others dial it at
@@ -208,15 +222,17 @@ func (c *cluster) launch(ctx context.Context, n *node, command []string) (*proce
 		return nil, err
 	}
 	n.mu.Lock()
-	n.proc, n.pg, n.ends, n.stopped = p, "", false, false
+	n.proc, n.pg, n.stopped = p, "", false
 	n.mu.Unlock()
 	err = p.Ready(ctx)
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if err != nil && n.proc == p {
-		n.proc = nil
+	if n.proc == p { // nobody has ended it, and started another
+		n.pg, n.http = p.PG, p.HTTP
+		if err != nil {
+			n.proc = nil
+		}
 	}
-	n.pg, n.http = p.PG, p.HTTP
 	return p, err
 }
 
@@ -224,15 +240,19 @@ func (c *cluster) launch(ctx context.Context, n *node, command []string) (*proce
 func (n *node) take() *process.Node {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.ends = true
+	if n.proc != nil {
+		n.ended[n.proc] = true
+	}
 	return n.proc
 }
 
-// ending reports whether the end of the node's last process was intended.
-func (n *node) ending() bool {
+// errEnded is of a node that another fault has ended while it started.
+var errEnded = errors.New("a fault ended it")
+
+func (n *node) wasEnded(p *process.Node) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return n.ends
+	return n.ended[p]
 }
 
 // kill ends a node as a power cut would.

@@ -21,6 +21,12 @@
 // cluster, to a moment, or a schema beside the one that changes. What comes back is compared with all states that
 // schemas had, and when (schemas.go): they must have been so, all at one time, and at the moment asked for.
 //
+// With --storage a cluster's files are in the bucket, little of them on disks; in the end all nodes are lost, and an empty
+// one goes on with what is there.
+//
+// With the release before (--mixed) a cluster begins with that program. Nodes change to the other one and back, under all
+// of this, until a fault finalises the upgrade: then the cluster gets what the older program does not know, an archive too.
+//
 // Clock jumps and slow syncs need a program built by Build (package patch), and Linux.
 // Not done: jumps of the monotonic clock, slow reads, and packets that are really lost:
 // the mesh holds bytes back, and half of the time ends the connections.

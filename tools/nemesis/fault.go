@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"math/rand/v2"
 	"sync"
 	"time"
 )
@@ -13,48 +12,8 @@ func (c *cluster) afflict(ctx context.Context, p plan) {
 	var wg sync.WaitGroup
 	for _, f := range p {
 		wg.Go(func() {
-			r := rand.New(rand.NewPCG(f.seed, 0))
 			wait(ctx, f.after)
-			switch f.kind {
-			case "kill":
-				c.killFault(ctx, f)
-			case "pause":
-				c.pauseFault(ctx, f)
-			case "restart":
-				c.restartFault(ctx, f)
-			case "partition":
-				c.partitionFault(ctx, f, r)
-			case "cancel":
-				c.cancelFault(ctx, f, r)
-			case "slow":
-				c.slowFault(ctx, f)
-			case "flip":
-				c.flipFault(ctx, f, r)
-			case "alone":
-				c.aloneFault(ctx, f)
-			case "lose":
-				c.loseFault(ctx, f)
-			case "journal":
-				c.journalFault(ctx, f, r)
-			case "older":
-				c.olderFault(ctx, f)
-			case "spill":
-				c.spillFault(ctx, f, r)
-			case "clock":
-				c.clockFault(ctx, f, r)
-			case "sync":
-				c.syncFault(ctx, f, r)
-			case "member":
-				c.memberFault(ctx, f)
-			case "disk":
-				c.diskFault(ctx, f)
-			case "backup":
-				c.backupFault(ctx, f, r)
-			case "restore":
-				c.restoreFault(ctx, f, r)
-			case "store":
-				c.storeFault(ctx, f)
-			}
+			kindOf(f.kind).do(c, ctx, f)
 		})
 	}
 	wg.Wait()

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -11,7 +10,8 @@ import (
 
 // cancelFault cancels or terminates sessions of the workloads on a node, whatever they
 // are doing.
-func (c *cluster) cancelFault(ctx context.Context, f fault, r *rand.Rand) {
+func (c *cluster) cancelFault(ctx context.Context, f fault) {
+	r := f.random()
 	ctx, cancel := context.WithTimeout(ctx, f.hold)
 	defer cancel()
 	function := map[string]string{"cancel": "pg_cancel_backend", "terminate": "pg_terminate_backend"}[f.variant]

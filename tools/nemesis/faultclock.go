@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"math/rand/v2"
 	"slices"
 	"time"
 
@@ -11,7 +10,8 @@ import (
 
 // clockFault moves the clocks of nodes by up to a day and a quarter, and back, which is
 // a jump too.
-func (c *cluster) clockFault(ctx context.Context, f fault, r *rand.Rand) {
+func (c *cluster) clockFault(ctx context.Context, f fault) {
+	r := f.random()
 	far := func() time.Duration { return time.Duration(1+r.IntN(30*60)) * time.Minute }
 	either := func() time.Duration {
 		if r.IntN(2) == 0 {
@@ -74,7 +74,8 @@ func (c *cluster) shift(ctx context.Context, i int, d time.Duration, look bool) 
 }
 
 // syncFault delays the syncs of nodes.
-func (c *cluster) syncFault(ctx context.Context, f fault, r *rand.Rand) {
+func (c *cluster) syncFault(ctx context.Context, f fault) {
+	r := f.random()
 	who := slices.Clone(c.victims(ctx, f))
 	each := time.Duration(20+r.IntN(200)) * time.Millisecond
 	set := func(d time.Duration) {

@@ -12,7 +12,8 @@ import (
 
 // flipFault damages segment files of one running node. Every segment has another
 // replica: the round began with all of them intact.
-func (c *cluster) flipFault(ctx context.Context, f fault, r *rand.Rand) {
+func (c *cluster) flipFault(ctx context.Context, f fault) {
+	r := f.random()
 	n := c.nodes[f.nodes[0]]
 	names, err := filepath.Glob(filepath.Join(n.data(), "segments", "*.seg"))
 	if err != nil || len(names) == 0 {
@@ -30,7 +31,8 @@ func (c *cluster) flipFault(ctx context.Context, f fault, r *rand.Rand) {
 }
 
 // spillFault damages temporary files of statements, on any node.
-func (c *cluster) spillFault(ctx context.Context, f fault, r *rand.Rand) {
+func (c *cluster) spillFault(ctx context.Context, f fault) {
+	r := f.random()
 	for end := time.Now().Add(f.hold); time.Now().Before(end) && ctx.Err() == nil; wait(ctx, 5*time.Millisecond) {
 		var names []string
 		for _, n := range c.nodes {

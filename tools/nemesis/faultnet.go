@@ -2,13 +2,13 @@ package main
 
 import (
 	"context"
-	"math/rand/v2"
 	"time"
 )
 
 // partitionFault cuts or delays the traffic between nodes. Afterwards connections
 // continue with the bytes held back, or, half of the time, are reset.
-func (c *cluster) partitionFault(ctx context.Context, f fault, r *rand.Rand) {
+func (c *cluster) partitionFault(ctx context.Context, f fault) {
+	r := f.random()
 	one := c.victims(ctx, f)[0]
 	open, delay := false, time.Duration(0)
 	if f.variant == "delay" {

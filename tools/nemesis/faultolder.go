@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"time"
@@ -14,7 +13,8 @@ import (
 
 // journalFault kills a node and hurts the journal before its log. The node must not start
 // from what is left; then it gets the journal back.
-func (c *cluster) journalFault(ctx context.Context, f fault, r *rand.Rand) {
+func (c *cluster) journalFault(ctx context.Context, f fault) {
+	r := f.random()
 	i := f.nodes[0]
 	n := c.nodes[i]
 	c.kill(i)
@@ -95,6 +95,11 @@ const marksAge = 1500 * time.Millisecond
 
 // confirm makes a commit through a node.
 func (c *cluster) confirm(ctx context.Context, i int) error {
+	return c.exec(ctx, i, "CREATE TEMP TABLE confirmed (i int); INSERT INTO confirmed VALUES (1)")
+}
+
+// exec runs statements on a node.
+func (c *cluster) exec(ctx context.Context, i int, sql string) error {
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
 	conn, err := c.dial(ctx, i, "nemesis", pgx.QueryExecModeSimpleProtocol)
@@ -102,6 +107,6 @@ func (c *cluster) confirm(ctx context.Context, i int) error {
 		return err
 	}
 	defer conn.Close(context.WithoutCancel(ctx))
-	_, err = conn.Exec(ctx, "CREATE TEMP TABLE confirmed (i int); INSERT INTO confirmed VALUES (1)")
+	_, err = conn.Exec(ctx, sql)
 	return err
 }

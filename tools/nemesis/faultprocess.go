@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 )
@@ -23,8 +24,7 @@ func (c *cluster) startAll(ctx context.Context, who []int) {
 	var wg sync.WaitGroup
 	for _, i := range who {
 		wg.Go(func() {
-			// Another fault may have ended it while it started.
-			if err := c.start(ctx, i); err != nil && ctx.Err() == nil && !c.nodes[i].ending() {
+			if err := c.start(ctx, i); err != nil && ctx.Err() == nil && !errors.Is(err, errEnded) {
 				c.report("starting a node again: %v", err)
 			}
 		})

@@ -36,7 +36,9 @@ func commandLine(ctx context.Context) error {
 	flag.BoolVar(&o.KeepGoing, "keep-going", false, "after a failure go on with a new cluster")
 	flag.StringVar(&o.Dir, "dir", "", "directory for data and logs (default: a temporary one)")
 	flag.StringVar(&o.Program, "program", "", "the binary to run, of --build (default: built from this module)")
-	flag.StringVar(&o.Before, "before", "", "a binary of the version before, which every second start or so has (default: one version)")
+	flag.StringVar(&o.Before, "before", "", "a binary of the version before, with which clusters begin (default: one version)")
+	mixed := flag.Bool("mixed", false, "build the release before (tools/release), for --before")
+	flag.BoolVar(&o.Storage, "storage", false, "clusters keep their files in a bucket, and little of them on disks")
 	build := flag.String("build", "", "build the binary in this directory, and do nothing else")
 	faults := flag.String("faults", "", "kinds among "+strings.Join(Faults, ",")+" (default: all; those that need root only where it is)")
 	always := flag.String("always", "", "kinds that each round has, beside others")
@@ -64,6 +66,9 @@ func commandLine(ctx context.Context) error {
 	}
 	if o.Faults == nil {
 		o.Faults = Possible()
+		if *mixed || o.Before != "" {
+			o.Faults = append(o.Faults, "version")
+		}
 	}
 	if o.Dir == "" {
 		dir, err := os.MkdirTemp("", "nemesis-")
@@ -72,19 +77,20 @@ func commandLine(ctx context.Context) error {
 		}
 		o.Dir = dir
 	}
+	var err error
+	bin := filepath.Join(o.Dir, "bin")
 	if o.Program == "" {
-		dir := filepath.Join(o.Dir, "bin")
-		if err := os.MkdirAll(dir, 0o700); err != nil {
+		if o.Program, err = Build(bin); err != nil {
 			return err
 		}
-		var err error
-		if o.Program, err = Build(dir); err != nil {
+	}
+	if *mixed && o.Before == "" {
+		if o.Before, err = BuildBefore(ctx, filepath.Join(bin, "before")); err != nil {
 			return err
 		}
 	}
 	fmt.Fprintf(os.Stdout, "seed %d, %d nodes, faults %s, in %s\n", o.Seed, o.Nodes, strings.Join(o.Faults, ","), o.Dir)
-	err := Run(ctx, o, os.Stdout)
-	if err == nil {
+	if err = Run(ctx, o, os.Stdout); err == nil {
 		err = os.RemoveAll(o.Dir)
 	}
 	return err

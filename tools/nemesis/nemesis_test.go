@@ -61,10 +61,10 @@ func TestPlans(t *testing.T) {
 			}
 		}
 	}
-	for kind, list := range variants {
-		for _, v := range list {
-			if !seen[kind+" "+v] {
-				t.Errorf("%s %s is in no plan", kind, v)
+	for _, k := range kinds {
+		for _, v := range k.variants {
+			if !seen[k.name+" "+v] {
+				t.Errorf("%s %s is in no plan", k.name, v)
 			}
 		}
 	}

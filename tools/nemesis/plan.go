@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -10,31 +11,46 @@ import (
 	"time"
 )
 
-// Faults are the kinds there are, in the order of the manual.
-var Faults = []string{"kill", "pause", "restart", "partition", "cancel", "slow", "flip", "spill", "clock", "sync", "member", "alone", "lose", "journal", "older", "disk", "backup", "restore", "store"}
-
-// variants of each kind.
-var variants = map[string][]string{
-	"kill":      {"one", "leader", "two", "all"},
-	"pause":     {"one", "leader", "all"},
-	"restart":   {"one", "leader", "rolling"},
-	"partition": {"isolate", "leader", "deaf", "mute", "pair", "flap", "delay"},
-	"cancel":    {"cancel", "terminate"},
-	"slow":      {"one", "leader"},
-	"flip":      {"bit", "zero", "truncate", "remove"},
-	"spill":     {"bit", "zero", "truncate"},
-	"clock":     {"ahead", "back", "apart", "jumps"},
-	"sync":      {"one", "leader", "all"},
-	"member":    {"leave", "lost"},
-	"disk":      {"one", "leader"},
-	"alone":     {"one", "each"},
-	"lose":      {"log", "all"},
-	"journal":   {"cut", "longer", "zero", "remove"},
-	"older":     {"all", "log"},
-	"backup":    {"all", "all", "archive", "schema"},
-	"restore":   {"all", "joined", "moment", "latest", "schema", "schema-moment", "past"},
-	"store":     {"busy", "slow", "torn", "lost", "listings"},
+// kind is a kind of fault.
+type kind struct {
+	name     string
+	do       func(*cluster, context.Context, fault) // returns when it is over
+	variants []string                               // one that is there twice is chosen twice as often
 }
+
+// kinds are those there are, in the order in which they came.
+var kinds = []kind{
+	{"kill", (*cluster).killFault, []string{"one", "leader", "two", "all"}},
+	{"pause", (*cluster).pauseFault, []string{"one", "leader", "all"}},
+	{"restart", (*cluster).restartFault, []string{"one", "leader", "rolling"}},
+	{"partition", (*cluster).partitionFault, []string{"isolate", "leader", "deaf", "mute", "pair", "flap", "delay"}},
+	{"cancel", (*cluster).cancelFault, []string{"cancel", "terminate"}},
+	{"slow", (*cluster).slowFault, []string{"one", "leader"}},
+	{"flip", (*cluster).flipFault, []string{"bit", "zero", "truncate", "remove"}},
+	{"spill", (*cluster).spillFault, []string{"bit", "zero", "truncate"}},
+	{"clock", (*cluster).clockFault, []string{"ahead", "back", "apart", "jumps"}},
+	{"sync", (*cluster).syncFault, []string{"one", "leader", "all"}},
+	{"member", (*cluster).memberFault, []string{"leave", "lost"}},
+	{"alone", (*cluster).aloneFault, []string{"one", "each"}},
+	{"lose", (*cluster).loseFault, []string{"log", "all"}},
+	{"journal", (*cluster).journalFault, []string{"cut", "longer", "zero", "remove"}},
+	{"older", (*cluster).olderFault, []string{"all", "log"}},
+	{"disk", (*cluster).diskFault, []string{"one", "leader"}},
+	{"backup", (*cluster).backupFault, []string{"all", "all", "archive", "schema"}},
+	{"restore", (*cluster).restoreFault, []string{"all", "joined", "moment", "latest", "schema", "schema-moment", "past"}},
+	{"store", (*cluster).storeFault, []string{"busy", "slow", "torn", "lost", "listings"}},
+	{"version", (*cluster).versionFault, []string{"one", "one", "leader", "leader", "rolling", "rolling", "kill", "kill", "finalize"}},
+}
+
+// Faults are their names.
+var Faults = func() (names []string) {
+	for _, k := range kinds {
+		names = append(names, k.name)
+	}
+	return names
+}()
+
+func kindOf(name string) kind { return kinds[slices.Index(Faults, name)] }
 
 // fault is one entry of a plan.
 type fault struct {
@@ -47,6 +63,9 @@ type fault struct {
 func (f fault) String() string {
 	return fmt.Sprintf("%s %s n%d +%dms %dms", f.kind, f.variant, f.nodes[0]+1, f.after.Milliseconds(), f.hold.Milliseconds())
 }
+
+// random returns the source of the fault's own choices.
+func (f fault) random() *rand.Rand { return rand.New(rand.NewPCG(f.seed, 0)) }
 
 // plan is the faults of a round.
 type plan []fault
@@ -89,7 +108,7 @@ func makePlan(seed uint64, round, nodes int, kinds []string, always ...string) p
 		if i < len(always) {
 			kind = always[i]
 		}
-		v := variants[kind]
+		v := kindOf(kind).variants
 		f := fault{kind: kind, variant: v[r.IntN(len(v))], nodes: r.Perm(nodes), after: time.Duration(r.IntN(300)) * time.Millisecond,
 			hold: time.Duration(100+r.IntN(900)) * time.Millisecond, seed: r.Uint64()}
 		if r.IntN(20) == 0 {
@@ -124,7 +143,7 @@ func bearable(kind string, nodes int) bool {
 func together(a, b string) bool {
 	pair := func(x, y string) bool { return a == x && b == y || a == y && b == x }
 	switch {
-	case a == b, a == "alone", b == "alone", a == "lose", b == "lose", refuses(a), refuses(b), pair("disk", "kill"), pair("disk", "restart"):
+	case a == b, a == "alone", b == "alone", a == "lose", b == "lose", refuses(a), refuses(b), pair("disk", "kill"), pair("disk", "restart"), pair("disk", "version"):
 		return false
 	case a == "flip" || b == "flip":
 		return gentle(a) || gentle(b)
@@ -143,10 +162,12 @@ func gentle(kind string) bool {
 	return slices.Contains([]string{"cancel", "slow", "spill", "clock", "sync", "backup", "restore", "store"}, kind)
 }
 
-// Possible returns the faults that are possible on this machine.
+// Possible returns the faults that are possible on this machine, without another version of the program.
 func Possible() []string {
 	return slices.DeleteFunc(slices.Clone(Faults), func(kind string) bool {
 		switch kind {
+		case "version":
+			return true
 		case "disk":
 			return os.Geteuid() != 0 || runtime.GOOS != "linux"
 		case "partition", "clock", "sync":

@@ -18,18 +18,19 @@ import (
 // Options are the options of a run.
 type Options struct {
 	Program string // the binary
-	// Before, if not "", is a binary of the version before: clusters begin with it, and a node that starts
-	// again has one of the two.
+	// Before, if not "", is a binary of the version before: clusters begin with it.
 	Before string
-	Serve  []string // more flags of its serve command, after those that speed up its background work
-	Dir    string   // a directory of the run's own
-	Seed   uint64
-	From   int // the first round
-	Rounds int
-	For    time.Duration // no round begins later; 0: no limit
-	Nodes  int
-	Faults []string // kinds among Faults
-	Always []string // kinds that each round has, beside those
+	// Storage has clusters keep their files in a bucket, from which an empty node goes on at their end.
+	Storage bool
+	Serve   []string // more flags of its serve command, after those that speed up its background work
+	Dir     string   // a directory of the run's own
+	Seed    uint64
+	From    int // the first round
+	Rounds  int
+	For     time.Duration // no round begins later; 0: no limit
+	Nodes   int
+	Faults  []string // kinds among Faults
+	Always  []string // kinds that each round has, beside those
 	// Fresh is how many rounds a cluster serves, Stretch how many at most share a
 	// check.
 	Fresh, Stretch int
@@ -49,6 +50,12 @@ func (o Options) Validate() error {
 	}
 	if len(o.Faults) == 0 {
 		return errors.New("there is nothing to do without faults")
+	}
+	if o.has("version") != (o.Before != "") {
+		return errors.New("faults of versions need a binary of the version before, and it them")
+	}
+	if o.Storage && (o.Before != "" || !(o.has("backup") || o.has("restore") || o.has("store"))) {
+		return errors.New("a storage is compared by faults of backups, restores and stores, and the version before knows none")
 	}
 	for _, f := range slices.Concat(o.Faults, o.Always) {
 		if !slices.Contains(Faults, f) {
@@ -186,7 +193,19 @@ func (r *run) generation(ctx context.Context, from, to int) (next int, failure *
 		}
 		round = next
 	}
-	return to, nil, nil
+	if r.o.Storage {
+		err := c.backups.lost(ctx)
+		if ctx.Err() != nil {
+			return to, nil, ctx.Err()
+		}
+		if err == nil {
+			err = c.schemas.judgeAll(c.backups.taken())
+		}
+		if err != nil {
+			report("the storage of a cluster that is lost: %v", err)
+		}
+	}
+	return to, broken(from, to-1), nil
 }
 
 func (r *run) session(c *cluster, random *rand.Rand, name string, fixed int) *session {
@@ -279,6 +298,9 @@ func (r *run) check(ctx context.Context, c *cluster, work []workload, report fun
 	err := c.ready(ctx, each)
 	if err == nil {
 		err = c.idle(ctx, each)
+	}
+	if err == nil {
+		err = c.settled(ctx)
 	}
 	if err != nil {
 		report("%v", err)

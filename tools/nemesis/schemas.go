@@ -39,11 +39,10 @@ const absent = "no such schema"
 func (w *schemas) name() string { return "schemas" }
 
 func (w *schemas) setup(ctx context.Context, s *session) error {
-	if s.c.backups.archive == "" {
-		return setupAll(ctx, s, "CREATE ROLE nm_role")
+	if err := setupAll(ctx, s, "CREATE ROLE nm_role"); err != nil {
+		return err
 	}
-	defer func() { s.c.backups.began = time.Now() }()
-	return setupAll(ctx, s, "CREATE ROLE nm_role", "ALTER SYSTEM SET archive_timeout = '1s'", "ALTER SYSTEM SET archive = '"+s.c.backups.archive+"'")
+	return s.c.backups.begin(ctx, s)
 }
 
 func (w *schemas) clients() []func(context.Context, *session) {
@@ -290,8 +289,15 @@ func (w *schemas) check(ctx context.Context, s *session, first bool) error {
 		return nil
 	}
 	b := s.c.backups
+	if err := b.begin(ctx, s); err != nil {
+		return err
+	}
 	b.final(ctx)
-	for _, o := range b.taken() {
+	return w.judgeAll(b.taken())
+}
+
+func (w *schemas) judgeAll(all []observation) error {
+	for _, o := range all {
 		if err := w.judge(o); err != nil {
 			return err
 		}

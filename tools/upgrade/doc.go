@@ -2,7 +2,7 @@
 //
 //	go -C tools run ./upgrade
 //
-// It builds the commit named in tools/upgrade/previous from the repository's history, and starts three nodes
+// It builds the commit named in tools/release/previous from the repository's history, and starts three nodes
 // of it. They make every kind of object (made.sql). Then node after node becomes the new program while
 // clients write and read and models train; node after node goes back; forward again; the upgrade is
 // finalised. Statements may fail on connections that were closed only. After each walk everything that was

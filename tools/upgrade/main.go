@@ -1,22 +1,17 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	_ "embed"
-	"errors"
 	"flag"
 	"fmt"
 	"os"
-	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"strings"
 	"time"
-)
 
-//go:embed previous
-var previous string
+	"github.com/tributarydb/tributary/tools/release"
+)
 
 var (
 	before  = flag.String("before", "", "the program of the release before; built if it is not given")
@@ -42,13 +37,12 @@ func say(format string, args ...any) {
 }
 
 func run(ctx context.Context) (err error) {
-	root, err := output(ctx, "", "git", "rev-parse", "--show-toplevel")
+	root, err := release.Root(ctx)
 	if err != nil {
 		return err
 	}
-	commit := strings.TrimSpace(previous)
 	if *layouts {
-		return writeLayouts(ctx, root, commit)
+		return writeLayouts(ctx, root)
 	}
 	dir := *keep
 	if dir == "" {
@@ -57,21 +51,17 @@ func run(ctx context.Context) (err error) {
 		}
 		defer os.RemoveAll(dir)
 	}
-	if err := checkLayouts(ctx, root, commit); err != nil {
+	if err := checkLayouts(ctx, root); err != nil {
 		return err
 	}
 	older, newer := *before, *program
 	if older == "" {
-		src := filepath.Join(dir, "source")
-		if err := checkout(ctx, root, commit, src); err != nil {
-			return err
-		}
-		if older, err = build(ctx, src, filepath.Join(dir, "before")); err != nil {
+		if older, err = release.BuildPrevious(ctx, dir); err != nil {
 			return err
 		}
 	}
 	if newer == "" {
-		if newer, err = build(ctx, root, filepath.Join(dir, "new")); err != nil {
+		if newer, err = release.Build(ctx, root, filepath.Join(dir, "new")); err != nil {
 			return err
 		}
 	}
@@ -81,46 +71,9 @@ func run(ctx context.Context) (err error) {
 	return w.run(ctx)
 }
 
-// checkout puts the files of a commit into a directory.
-func checkout(ctx context.Context, root, commit, to string) error {
-	if err := os.MkdirAll(to, 0o755); err != nil {
-		return err
-	}
-	archive := exec.CommandContext(ctx, "git", "archive", commit)
-	archive.Dir = root
-	tar, err := archive.Output()
-	if err != nil {
-		return fmt.Errorf("commit %s is not in this clone (git fetch --unshallow): %w", commit, err)
-	}
-	unpack := exec.CommandContext(ctx, "tar", "-x", "-C", to)
-	unpack.Stdin = bytes.NewReader(tar)
-	return unpack.Run()
-}
-
-// build builds a program; what both have in common is compiled once.
-func build(ctx context.Context, src, to string) (string, error) {
-	c := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-o", to, "./cmd/tributary")
-	c.Dir = src
-	if out, err := c.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("%s: %w\n%s", src, err, out)
-	}
-	return to, nil
-}
-
-func output(ctx context.Context, dir, name string, args ...string) (string, error) {
-	c := exec.CommandContext(ctx, name, args...)
-	c.Dir = dir
-	out, err := c.Output()
-	var ended *exec.ExitError
-	if errors.As(err, &ended) {
-		err = fmt.Errorf("%s %v: %w: %s", name, args, err, ended.Stderr)
-	}
-	return strings.TrimSpace(string(out)), err
-}
-
-// layoutsOf returns the lines of a commit's layouts, each once.
-func layoutsOf(ctx context.Context, root, commit string) (lines []string, err error) {
-	page, err := output(ctx, root, "git", "show", commit+":docs/explanation/layouts.md")
+// layoutsOf returns the lines of the layouts of the release before, each once.
+func layoutsOf(ctx context.Context, root string) (lines []string, err error) {
+	page, err := release.Output(ctx, root, "git", "show", release.Commit()+":docs/explanation/layouts.md")
 	if err != nil {
 		return nil, err
 	}
@@ -137,17 +90,17 @@ func layoutsOf(ctx context.Context, root, commit string) (lines []string, err er
 	return lines, nil
 }
 
-func writeLayouts(ctx context.Context, root, commit string) error {
-	lines, err := layoutsOf(ctx, root, commit)
+func writeLayouts(ctx context.Context, root string) error {
+	lines, err := layoutsOf(ctx, root)
 	if err != nil {
 		return err
 	}
 	return os.WriteFile(filepath.Join(root, "sql/version/previous.txt"), []byte(strings.Join(lines, "\n")+"\n"), 0o644)
 }
 
-// checkLayouts checks that the product takes for known what the commit had.
-func checkLayouts(ctx context.Context, root, commit string) error {
-	lines, err := layoutsOf(ctx, root, commit)
+// checkLayouts checks that the product takes for known what the release before had.
+func checkLayouts(ctx context.Context, root string) error {
+	lines, err := layoutsOf(ctx, root)
 	if err != nil {
 		return err
 	}
@@ -157,7 +110,7 @@ func checkLayouts(ctx context.Context, root, commit string) error {
 	}
 	for _, line := range lines {
 		if !strings.Contains("\n"+string(known), "\n"+line+"\n") {
-			return fmt.Errorf("sql/version/previous.txt does not have a layout of commit %s (see --layouts):\n%s", commit, line)
+			return fmt.Errorf("sql/version/previous.txt does not have a layout of commit %s (see --layouts):\n%s", release.Commit(), line)
 		}
 	}
 	return nil

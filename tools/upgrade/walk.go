@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/tributarydb/tributary/tools/release"
 )
 
 //go:embed made.sql
@@ -124,7 +126,7 @@ func (w *walk) restored(ctx context.Context) error {
 	n := w.nodes[0]
 	n.data = filepath.Join(w.dir, "restored")
 	w.nodes = w.nodes[:1]
-	if _, err := output(ctx, "", w.newer, "restore", "--from", filepath.Join(w.dir, "backup"), "--data", n.data); err != nil {
+	if _, err := release.Output(ctx, "", w.newer, "restore", "--from", filepath.Join(w.dir, "backup"), "--data", n.data); err != nil {
 		return err
 	}
 	if err := n.start(ctx, w.newer); err != nil {
