@@ -32,6 +32,7 @@ type Plan struct {
 	// are trained on, and of those that say which group a row belongs to.
 	Groups     *catalog.ModelGroups
 	rows, keys []int
+	holidays   string // the relation of holidays that Query reads, "" for none
 	// State is the one that the plan is made over, with the tables of the past that its query reads.
 	State *catalog.State
 }
@@ -73,6 +74,15 @@ func (j *Jobs) Plan(ctx context.Context, s Statement, c *query.Caller, st *catal
 		}
 	}
 	p, sel := &Plan{Query: q}, s.Query
+	if relation := s.holidays(args); relation != nil {
+		if sel, p.holidays, err = relation.over(binding(c), sel, q, args, by); err != nil {
+			return nil, err
+		}
+		if q, err = bind.Query(binding(c), sel); err != nil {
+			return nil, err
+		}
+		p.Query = q
+	}
 	var encoders []feature.Transform
 	split, err := train.ReadSplit(args, datasetColumns(q))
 	if err != nil {
@@ -87,7 +97,7 @@ func (j *Jobs) Plan(ctx context.Context, s Statement, c *query.Caller, st *catal
 			return nil, pgerr.Unsupported("one model a group does not go with a sequential split yet")
 		}
 		if seq {
-			if err := p.transform.hold(split, s.Query); err != nil {
+			if err := p.transform.hold(split, sel); err != nil {
 				return nil, err
 			}
 			args = split.Decided(args)

@@ -103,6 +103,9 @@ func (d *drive) version(rec *catalog.Job, res *train.Result, model *catalog.Segm
 		v.Folds = append(v.Folds, catalog.ModelFold{Rows: f.Rows, Held: f.Held, Iterations: f.Iterations, Seconds: f.Seconds, Metrics: named(f.Metrics)})
 	}
 	for _, o := range s.Options {
+		if o.Name == family.Holidays.Names[0] && p.holidays != "" {
+			o.Text = p.holidays // by whatever search path it is read again
+		}
 		v.Options = append(v.Options, catalog.NamedText{Name: o.Name, Value: o.Text})
 	}
 	for _, h := range res.History {

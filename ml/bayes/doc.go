@@ -12,6 +12,9 @@
 //	multinomial  counts:     θ^x, θ = (Σx in the class + alpha) / (Σ over all columns + alpha · columns)
 //	bernoulli    x > 0:      p or 1 - p, p = (weight of the rows where it is + alpha) / (class + 2·alpha)
 //
+// Terms of texts are counts, by TF-IDF shares of counts, whose zeros are not stored (block.Sparse): multinomial adds what is there,
+// and bernoulli begins with the sum of log(1-p) over all terms.
+//
 // A number that is missing says nothing: it counts neither in training nor at prediction.
 //
 // The model depends on the rows alone. A number is rounded to an integer of a grid that the bounds of its

@@ -126,6 +126,11 @@ func (d *driver) fit(p *partial) (*predictor, error) {
 			for _, w := range p.Slots[c*f.OneHot:][:f.OneHot] {
 				counts = append(counts, float64(w)/g.Weight)
 			}
+			for _, t := range termsOf(f) {
+				for s := t.from; s < t.to; s++ {
+					counts[f.Dense+s] *= t.scale
+				}
+			}
 			for _, v := range counts {
 				sum += v
 			}

@@ -50,7 +50,7 @@ func (bayes) Plan(r *family.Request) (*family.Plan, error) {
 		return nil, err
 	}
 	// A missing count is imputed like that of other families, so that the model is linear in the features.
-	return family.Classify(r, family.Plan{Scope: family.ByNode, KeepMissing: m != "multinomial", MaxIterations: 1})
+	return family.Classify(r, family.Plan{Scope: family.ByNode, KeepMissing: m != "multinomial", MaxIterations: 1, Sparse: m == "multinomial" || m == "bernoulli"})
 }
 
 // kindOf is the kind of a training's model. Its errors are of a model that does not take the features.

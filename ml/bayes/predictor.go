@@ -28,6 +28,8 @@ type predictor struct {
 	slots, nots   []float64 // by slot
 
 	column []int     // by code: of Fitted.Slots, the first of its own
+	texts  []terms   // columns of terms
+	absent []float64 // by class and column of terms: what base has of it
 	base   []float64 // by class: of a row with numbers of 0 in what factor and step multiply, and no category
 	factor []float64 // mixed: -1/2 over the variance, 0 for a feature that says nothing
 	term   []float64 // by dense column: the logarithm before the exponent, of bernoulli log (1-p)
@@ -35,12 +37,36 @@ type predictor struct {
 	codes  []float64 // by code: what base has of it
 }
 
+// terms are the slots [from, to) of a column of terms, and what their numbers are multiplied by to be counts.
+type terms struct {
+	from, to int
+	scale    float64
+}
+
+// termsOf returns the columns of terms.
+func termsOf(f *feature.Fitted) (out []terms) {
+	at := 0
+	for i := range f.Cols {
+		_, _, n := f.Cols[i].Widths()
+		if scale := f.Cols[i].TermScale(); scale > 0 {
+			out = append(out, terms{at, at + n, scale})
+		}
+		at += n
+	}
+	return out
+}
+
 // prepare computes what scores are made of.
 func (p *predictor) prepare() {
 	classes, d := len(p.prior), p.f.Dense
 	at := d
 	widths := p.f.CodeSlots()
+	p.texts = termsOf(p.f)
+	texts := p.texts
 	for _, n := range widths {
+		for len(texts) > 0 && texts[0].from+d == at {
+			at, texts = texts[0].to+d, texts[1:]
+		}
 		p.column = append(p.column, at)
 		at += n
 	}
@@ -64,6 +90,19 @@ func (p *predictor) prepare() {
 				p.codes[c*len(widths)+k] += not
 			}
 			base += p.codes[c*len(widths)+k]
+		}
+		for _, t := range p.texts {
+			not := 0.0
+			for s := c*p.f.OneHot + t.from; s < c*p.f.OneHot+t.to; s++ {
+				if p.kind == bernoulli {
+					p.slot[s] -= p.nots[s]
+					not += p.nots[s]
+				} else {
+					p.slot[s] = float64(p.slot[s] * t.scale)
+				}
+			}
+			p.absent = append(p.absent, not)
+			base += not
 		}
 		p.base = append(p.base, base)
 	}
@@ -125,7 +164,7 @@ func decode(f *feature.Fitted, d *canon.D) (*predictor, error) {
 
 // Bytes implements family.Predictor.
 func (p *predictor) Bytes() int64 {
-	return 8*int64(2*len(p.prior)+4*len(p.first)+2*len(p.slots)+len(p.nots)+len(p.codes)) + 512
+	return 8*int64(2*len(p.prior)+4*len(p.first)+2*len(p.slots)+len(p.nots)+len(p.codes)+len(p.absent)) + 512
 }
 
 // Score implements family.Predictor.
@@ -217,6 +256,9 @@ func (p *predictor) margins(z []float64, b *block.Block) {
 					}
 				}
 			}
+			for l := 0; l < len(t) && b.Sparse != nil; l++ {
+				t[l] += p.ofTerms(b, i+l, c, 0, slots)
+			}
 			for l, v := range t {
 				if v != v { // a number is missing
 					v = p.prior[c]
@@ -226,6 +268,22 @@ func (p *predictor) margins(z []float64, b *block.Block) {
 			}
 		}
 	}
+}
+
+// ofTerms returns what the terms of a row with slots [from, to) add to base of a class.
+func (p *predictor) ofTerms(b *block.Block, i, c, from, to int) float64 {
+	sum, by := 0.0, p.slot[c*p.f.OneHot:]
+	start, end := b.Sparse.Start[i], b.Sparse.Start[i+1]
+	for k, s := range b.Sparse.Slot[start:end] {
+		switch {
+		case int(s) < from || int(s) >= to:
+		case p.kind == bernoulli:
+			sum += by[s]
+		default:
+			sum += float64(by[s] * float64(b.Sparse.Value[start+int64(k)]))
+		}
+	}
+	return sum
 }
 
 // terms calls put with what each number and each code of a row adds to the margin of a class, and with which of
@@ -255,6 +313,13 @@ func (p *predictor) terms(b *block.Block, i, c int, put func(slot int, by float6
 			v += p.slot[c*p.f.OneHot+int(s)]
 		}
 		put(first, v)
+	}
+	for k, t := range p.texts {
+		v := p.absent[c*len(p.texts)+k]
+		if b.Sparse != nil {
+			v += p.ofTerms(b, i, c, t.from, t.to)
+		}
+		put(d+t.from, v)
 	}
 }
 
@@ -300,7 +365,7 @@ func (p *predictor) Explain(b *block.Block, scores *family.Scores) *family.Expla
 
 // Shape implements family.Described: of categories and of counts the margins are linear.
 func (p *predictor) Shape() (shape.Shape, error) {
-	if p.kind != multinomial && p.f.Dense > 0 {
+	if p.kind != multinomial && (p.f.Dense > 0 || p.texts != nil) {
 		return nil, pgerr.Unsupported("naive Bayes models of numbers that are not counts can be written in the format json only")
 	}
 	s := &shape.Linear{Outputs: len(p.prior), Link: shape.Softmax, Intercepts: p.base}

@@ -44,7 +44,7 @@ type partial struct {
 	Missing []int64      // by class and dense column: the weight of rows without a number; empty for none
 	Sums    []int64      // by class and dense column: Σ w·x, of bernoulli the weight of rows where x > 0
 	Squares []exact.Wide // likewise: Σ w·x², of mixed only
-	Slots   []int64      // by class and slot: weight
+	Slots   []int64      // by class and slot: weight, of terms of multinomial Σ w·x
 }
 
 // Encode implements family.Message.
@@ -251,8 +251,27 @@ func (p *pass) Add(ctx context.Context, r family.Rows, b *block.Block) error {
 				p.out.Slots[class[l]*slots+int(s)] += weight[l]
 			}
 		}
+		for l := 0; l < n && b.Sparse != nil; l++ {
+			p.terms(b, i+l, class[l], weight[l])
+		}
 	}
 	return nil
+}
+
+// terms adds the terms of a row: of bernoulli that they are there, of multinomial how often.
+func (p *pass) terms(b *block.Block, i, class int, weight int64) {
+	to := p.out.Slots[class*p.set.Fitted.OneHot:][:p.set.Fitted.OneHot]
+	from, end := b.Sparse.Start[i], b.Sparse.Start[i+1]
+	for k, s := range b.Sparse.Slot[from:end] {
+		switch {
+		case weight == 0:
+			return
+		case p.kind == bernoulli:
+			to[s] += weight
+		default:
+			to[s] += exact.Whole(float64(float64(b.W[i]*float64(b.Sparse.Value[from+int64(k)])) * p.grid.Weight))
+		}
+	}
 }
 
 // numbers adds the numbers of a tile; rows that do not count have a weight of 0.

@@ -18,7 +18,7 @@ import (
 
 // elsewhere are options that the engine reads, or that need rows and relations that this test's
 // trainings do not have.
-var elsewhere = []string{"warm_start", "event", "order_by", "partition_by", "query_id", "lambdarank_truncation_level", "lambdarank_norm", "eval_at", "time_series_id_col", "user_col", "item_col"}
+var elsewhere = []string{"warm_start", "event", "order_by", "partition_by", "query_id", "lambdarank_truncation_level", "lambdarank_norm", "eval_at", "time_series_id_col", "holidays", "user_col", "item_col"}
 
 // special are values of options that take none of tries.
 var special = map[string]any{"model": "MAN", "non_seasonal_order": "(1,0,0)", "seasonal_order": "(0,1,1)", "interaction_constraints": `[["x0"], ["x1"]]`}

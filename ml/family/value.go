@@ -229,6 +229,14 @@ func ColumnName(v Value) (any, error) {
 	return s, nil
 }
 
+// relationName reads the name of a relation.
+func relationName(v Value) (any, error) {
+	if s, ok := v.Value.(string); ok && s != "" {
+		return s, nil
+	}
+	return nil, v.Bad("the name of a table or view")
+}
+
 // columnNames reads the names of columns, one alone or an array.
 func columnNames(v Value) (any, error) {
 	list := []types.Datum{v.Value}

@@ -36,6 +36,9 @@ var (
 	// SeriesID says, of families that continue series, which series a row is of: a model each. It is GROUP BY by another name.
 	SeriesID = &Option{Fixed: true, Names: []string{"time_series_id_col"}, Type: "columns", Default: "all rows are one series",
 		Doc: "The columns for each of whose values there is a series of its own. `GROUP BY` says the same.", Read: groupColumns}
+	// Holidays names a relation of days, which gives rows of a series a regressor more; a day of the statement's rows is that of OrderBy.
+	Holidays = &Option{Fixed: true, Names: []string{"holidays"}, Type: "relation", Default: "none",
+		Doc: "A table or view of days and their names: `date`, `name` and, for the days around them, `lower_window` and `upper_window`. Each name becomes a regressor.", Read: relationName}
 	// UserColumn and ItemColumn name the columns of who has rated, and what: see Plan.Pair.
 	UserColumn = &Option{Names: []string{"user_col", "user_column", "user"}, Type: "column", Doc: "The column of users. It may be of any type that has equality.", Read: ColumnName}
 	ItemColumn = &Option{Names: []string{"item_col", "item_column", "item"}, Type: "column", Doc: "The column of items, likewise.", Read: ColumnName}

@@ -204,6 +204,15 @@ func (f *Fitted) Sparse() bool {
 	return slices.ContainsFunc(f.Cols, func(c FitCol) bool { return c.Encoder == Terms })
 }
 
+// TermScale returns how many times a term stands in a text for each 1 of its number: a power of two for counts, 1 for TF-IDF, and 0
+// for a column of another encoder.
+func (c *FitCol) TermScale() float64 {
+	if c.Encoder != Terms {
+		return 0
+	}
+	return c.Bounds[termsScale]
+}
+
 // Sparse reports whether the blocks of rows will have sparse numbers.
 func Sparse(s *Spec) bool {
 	return slices.ContainsFunc(s.Cols, func(c Col) bool { return c.Role == Feature && c.Encoder == Terms })

@@ -472,7 +472,7 @@ func (j *Job) encoders(transforms []feature.Transform) error {
 // errSparse is the error for features that the family, or what the options ask of it, does not take.
 func errSparse(j *Job) *pgerr.Error {
 	return pgerr.Unsupported("terms of texts are sparse features, which %s does not take here", j.Family.Info().Name).
-		WithHint("The linear models take them, such as logistic_regression, with one target, without mini-batches, windows and ml.target_encode.")
+		WithHint("The linear models take them, such as logistic_regression, and naive_bayes with model = 'multinomial' or 'bernoulli', with one target, without mini-batches, windows and ml.target_encode.")
 }
 
 // makeSeries makes the column of times of a series the job's only feature.

@@ -54,7 +54,7 @@ func forecast(sc *scope.Scope, m *model, args []ast.Node) (string, []types.Datum
 		if par == "confidence_level" {
 			par = "confidence"
 		}
-		if seen[par] || par != "version" && par != "horizon" && par != "confidence" {
+		if seen[par] || par != "version" && par != "horizon" && par != "confidence" && par != stepsArgument {
 			return fail(pgerr.New(pgerr.UndefinedFunction, "ml.forecast takes the name of a model, a horizon, a confidence and a version").
 				WithHint("Write ml.forecast('model', horizon => 28, confidence => 0.9).").At(b.PosExpr(a)))
 		}
@@ -104,7 +104,7 @@ func forecast(sc *scope.Scope, m *model, args []ast.Node) (string, []types.Datum
 	if v.Groups != nil {
 		front = keyColumns(v.Groups)
 	}
-	if len(v.Features) > 1 {
+	if len(v.Features) > 1 && !seen[stepsArgument] {
 		return fail(pgerr.New(pgerr.UndefinedFunction, "model \"%s\" needs the future values of its regressors", m.name).WithDetail("The model's features are %s.", featureList(v)).
 			WithHint("Give them: ml.forecast('%s', (SELECT …), horizon => 28).", m.name).At(b.SpotFunc("forecast").At()))
 	}

@@ -303,7 +303,7 @@ func argumentsOf(relation string) []string {
 
 // Table binds one of Tables; ok is false for other names.
 func Table(sc *scope.Scope, name string, n *ast.RangeFunction, fc *ast.FuncCall) (scope.FromItem, bool, error) {
-	if name == "forecast" && queryOf(typing.Items(fc.Args), 1) != nil {
+	if name == "forecast" && readsRows(sc, typing.Items(fc.Args)) {
 		it, err := forecastRows(sc, typing.Items(fc.Args), n)
 		return it, true, err
 	}

@@ -102,9 +102,16 @@ func takeSeries(sc *scope.Scope, full string, args []ast.Node, n *ast.RangeFunct
 		}
 		given[name] = d
 	}
-	if rows == nil {
+	switch {
+	case rows == nil && full == "ml.forecast":
+		rows, err = m.nextSteps(args[0], given["horizon"].(int64))
+	case rows == nil:
 		rows, err = m.trainedOn(sc, full, pos)
 	}
+	if err != nil {
+		return nil, nil, err
+	}
+	rows, err = m.withHolidays(sc, rows, pos)
 	return m, rows, err
 }
 
@@ -193,6 +200,24 @@ func (m *model) over(sc *scope.Scope, text, alias string, name ast.Node, rows *a
 // interval is how many standard deviations lie on each side of the mean of an interval.
 func interval(confidence float64) string {
 	return strconv.FormatFloat(float64(math.Sqrt2*math.Erfinv(confidence)), 'g', -1, 64) + "::float8"
+}
+
+// readsRows reports whether ml.forecast with these arguments is of the rows of a query, or of the holidays that come next.
+func readsRows(sc *scope.Scope, args []ast.Node) bool {
+	if queryOf(args, 1) != nil {
+		return true
+	}
+	named := func(name string) bool { _, val := take(args, name); return val != nil }
+	if len(args) == 0 || named("version") || named(stepsArgument) {
+		return false
+	}
+	if len(args) > 1 {
+		if _, ok := args[1].(*ast.NamedArgExpr); !ok { // a version
+			return false
+		}
+	}
+	m, err := resolveModel(sc, args[0], "ml.forecast")
+	return err == nil && m.v.Time() != nil && m.foresees()
 }
 
 // forecastRows binds ml.forecast('model', (query), horizon => 28, confidence => 0.9): a forecast for each row behind the end of its
