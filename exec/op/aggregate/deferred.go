@@ -15,7 +15,7 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// A thread whose groups hardly repeat stops looking for them once its table has outgrown the cache:
+// A thread whose groups do not repeat much stops making them once its table has outgrown the cache:
 // it defers rows, packed keys and what aggregates read, in chunks that are in the order of the
 // hash. Groups are then made by radix partitions of the hash (radix.go), of a size that the table
 // of one fits the cache: no state is made twice, and memory outside the cache is only read
@@ -24,12 +24,28 @@ import (
 // deferGroups is how many groups outgrow the cache, about, and the rows of a chunk.
 const deferGroups = 64 << 10
 
-// deferRule decides when groups hardly repeat, so that rows are deferred.
+// deferQuarters: rows are deferred where a group has at most so many quarters of a row on average,
+// as counted since the table had half as many groups.
+const deferQuarters = 5
+
+// deferRepeats is how many rows a group may have until nothing is deferred any more: a table takes
+// less memory than the rows. Without columns for aggregates, as for DISTINCT or count(*), a row is
+// a few words, and a group takes several times as much in the tables of all threads.
+const (
+	deferRepeats     = 2
+	deferKeysRepeats = 6
+)
+
+// deferRule decides when rows are deferred.
 type deferRule struct {
-	able   bool // the aggregates may add rows later
-	on     bool // rows are deferred
-	rows   int  // added since groups were counted last
-	groups int  // of the table then
+	able bool // the aggregates may add rows later
+	on   bool // rows are deferred
+	keys bool // aggregates read no columns
+	// sieve: rows of groups that the table has are added to these, only the others are deferred. A
+	// few groups that have most rows stay in the cache.
+	sieve  bool
+	rows   int // added since groups were counted last
+	groups int // of the table then
 	// seen are the distinct hashes of a sample, about one in 256 since then.
 	seen    map[uint64]struct{}
 	sampled int
@@ -54,16 +70,21 @@ func (o *aggThread) repeats(n int) {
 	if t.n() < max(deferGroups, 2*r.groups) {
 		return
 	}
-	r.on = 4*r.rows < 5*(t.n()-r.groups)
+	r.on = 4*r.rows < deferQuarters*(t.n()-r.groups)
+	if !r.on && r.keys {
+		r.on, r.sieve = true, true
+	}
 	r.rows, r.groups = 0, t.n()
 	if r.on {
 		r.seen = map[uint64]struct{}{}
+	}
+	if r.on && !r.sieve {
 		r.sample(t.hashes)
 	}
 }
 
-// sample adds some of the hashes to the sample. Where each group has come twice on average, nothing
-// is deferred any more: a table takes less memory than the rows.
+// sample adds some of the hashes to the sample. Where each group has come too often on average,
+// nothing is deferred any more.
 func (r *deferRule) sample(hashes []uint64) {
 	for _, h := range hashes {
 		if h>>32&255 == 0 {
@@ -71,7 +92,11 @@ func (r *deferRule) sample(hashes []uint64) {
 			r.sampled++
 		}
 	}
-	if r.sampled > 2*len(r.seen) {
+	most := deferRepeats
+	if r.keys {
+		most = deferKeysRepeats
+	}
+	if r.sampled > most*len(r.seen) {
 		r.able, r.on = false, false
 	}
 }
@@ -159,8 +184,15 @@ func (o *aggThread) deferRows(ctx context.Context, r *aggRows, keys []arrow.Arra
 	}
 	t, a := o.t, &o.deferred
 	t.rows, t.hbuf = t.pack.Pack(keys, r.n, t.rows, t.hbuf)
+	n := r.n
+	if o.rule.sieve {
+		var err error
+		if n, err = t.addKnown(); err != nil {
+			return err
+		}
+	}
 	a.words = append(doubled(a.words, len(t.rows)), t.rows...)
-	a.hashes = append(doubled(a.hashes, r.n), t.hbuf...)
+	a.hashes = append(doubled(a.hashes, n), t.hbuf...)
 	for i := len(a.all); i < r.n; i++ {
 		a.all = append(a.all, int32(i))
 	}
@@ -171,12 +203,34 @@ func (o *aggThread) deferRows(ctx context.Context, r *aggRows, keys []arrow.Arra
 		a.cols[i] = append(a.cols[i], kernel.Take(c, a.all[:r.n]))
 	}
 	a.colBytes += colBytes
-	a.rows += r.n
+	a.rows += n
 	o.rule.sample(t.hbuf)
 	if len(a.hashes) >= deferGroups || a.colBytes >= 2*op.BatchBytes {
 		a.cut()
 	}
 	return o.resizeAccount(ctx)
+}
+
+// addKnown adds those of the rows just packed whose groups the table has, for aggregates that read no
+// columns, and returns how many others there are, which it leaves in the place of all.
+func (t *groupTable) addKnown() (int, error) {
+	groups := t.room(len(t.hbuf))
+	misses, w := t.seek(t.rows, t.hbuf, groups), t.width
+	known, next := groups[:0], 0
+	for m, i := range misses {
+		known = append(known, groups[next:i]...)
+		next = int(i) + 1
+		t.hbuf[m] = t.hbuf[i]
+		copy(t.rows[m*w:(m+1)*w], t.rows[int(i)*w:])
+	}
+	known = append(known, groups[next:]...)
+	t.rows, t.hbuf = t.rows[:len(misses)*w], t.hbuf[:len(misses)]
+	for _, a := range t.aggs {
+		if err := a.Update(known, nil); err != nil {
+			return 0, err
+		}
+	}
+	return len(misses), nil
 }
 
 // cut makes a chunk of the rows that wait for one.

@@ -177,29 +177,10 @@ func (t *groupTable) putNumbers(rows, hashes []uint64, groups []uint32) {
 const tagMask = 0xffffffff << 32
 
 // putHashed looks rows up in two steps: first those of groups that are there and in
-// their first slots, which are nearly all where groups repeat, without a branch that a
-// read decides, so that the reads do not wait for each other; then the others.
+// their first slots, then the others.
 func (t *groupTable) putHashed(rows, hashes []uint64, groups []uint32) {
-	n := len(hashes)
-	if cap(t.misses) < n {
-		t.probes, t.misses = make([]uint64, n), make([]int32, n)
-	}
-	slots, mask, probes, misses := t.slots, uint64(len(t.slots)-1), t.probes[:n], t.misses[:n]
-	for i, h := range hashes {
-		probes[i] = slots[h&mask]
-	}
-	switch {
-	case t.count == 0:
-		for i := range misses {
-			misses[i] = int32(i)
-		}
-	case t.width == 1:
-		misses = hits1(t.words, rows, probes, groups, misses)
-	case t.width == 2:
-		misses = hits2(t.words, rows, probes, groups, misses)
-	default:
-		misses = t.hits(rows, probes, groups, misses)
-	}
+	misses := t.firstSlots(rows, hashes, groups)
+	slots, mask := t.slots, uint64(len(t.slots)-1)
 	w := t.width
 	for _, i := range misses {
 		h, row := hashes[i], rows[int(i)*w:][:w]
@@ -218,6 +199,54 @@ func (t *groupTable) putHashed(rows, hashes []uint64, groups []uint32) {
 			at = (at + 1) & mask
 		}
 	}
+}
+
+// firstSlots finds the groups of rows in their first slots, which are nearly all where groups repeat,
+// without a branch that a read decides, so that the reads do not wait for each other. It returns
+// the other rows.
+func (t *groupTable) firstSlots(rows, hashes []uint64, groups []uint32) []int32 {
+	n := len(hashes)
+	if cap(t.misses) < n {
+		t.probes, t.misses = make([]uint64, n), make([]int32, n)
+	}
+	slots, mask, probes, misses := t.slots, uint64(len(t.slots)-1), t.probes[:n], t.misses[:n]
+	for i, h := range hashes {
+		probes[i] = slots[h&mask]
+	}
+	switch {
+	case t.count == 0:
+		for i := range misses {
+			misses[i] = int32(i)
+		}
+		return misses
+	case t.width == 1:
+		return hits1(t.words, rows, probes, groups, misses)
+	case t.width == 2:
+		return hits2(t.words, rows, probes, groups, misses)
+	}
+	return t.hits(rows, probes, groups, misses)
+}
+
+// seek finds the groups of rows that have one, and returns the rows that have none.
+func (t *groupTable) seek(rows, hashes []uint64, groups []uint32) []int32 {
+	misses := t.firstSlots(rows, hashes, groups)
+	slots, mask, w, n := t.slots, uint64(len(t.slots)-1), t.width, 0
+	for _, i := range misses {
+		h, row := hashes[i], rows[int(i)*w:][:w]
+		for at := h & mask; ; at = (at + 1) & mask {
+			s := slots[at]
+			if s == 0 {
+				misses[n] = i
+				n++
+				break
+			}
+			if g := int(uint32(s)) - 1; (s^h)&tagMask == 0 && sameWords(t.words[g*w:(g+1)*w], row) {
+				groups[i] = uint32(g)
+				break
+			}
+		}
+	}
+	return misses[:n]
 }
 
 // hits1 finds the groups of rows of one word in their first slots, and lists the other rows in

@@ -253,7 +253,10 @@ func (o *aggThread) reset() error {
 		return err
 	}
 	o.t = o.newTable(aggs)
-	o.deferred, o.rule = deferredRows{}, deferRule{able: o.canDefer(aggs)}
+	// Rows that are spilled make groups of few rows at a time, so after that keys are deferred like
+	// other rows.
+	keys := len(o.kept) == 0 && o.t.values == nil && o.parts == nil
+	o.deferred, o.rule = deferredRows{}, deferRule{able: o.canDefer(aggs), keys: keys}
 	o.rolled, o.rolledTo, o.expected, o.sized = 0, 0, expectFrom, 0
 	return nil
 }

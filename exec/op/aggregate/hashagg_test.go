@@ -624,6 +624,53 @@ func TestHashAggDeferred(t *testing.T) {
 	}
 }
 
+// TestHashAggDeferredKeys: where aggregates read no columns, rows are deferred though groups have
+// three of them, and no more once the groups have many.
+func TestHashAggDeferredKeys(t *testing.T) {
+	const fresh, rows, groups = 420_000, 600_000, 130_000
+	tb := optest.Table{Types: []types.Type{types.Int8, types.Text}}
+	c := aggCase{keys: []int{1, 0}, drop: -1}
+	r := rand.New(rand.NewSource(4))
+	counts := make([]int64, groups)
+	for i := range rows {
+		g := r.Intn(groups)
+		if i >= fresh {
+			g = r.Intn(500)
+		}
+		counts[g]++
+		tb.Rows = append(tb.Rows, types.Row{int64(g) << 20, fewTexts(g)})
+	}
+	c.tb = tb
+	for _, aggs := range [][]expr.AggCall{nil, {c.call("count()")}} {
+		c.aggs = aggs
+		tc := optest.Case{Inputs: []optest.Table{tb}, Out: []types.Type{types.Text, types.Int8, types.Int8}[:2+len(aggs)]}
+		for g, n := range counts {
+			if n > 0 {
+				tc.Want = append(tc.Want, types.Row{fewTexts(g), int64(g) << 20, n}[:2+len(aggs)])
+			}
+		}
+		tc.Build = func(rt *op.Runtime, in [][]op.Operator) []op.Operator {
+			ops, err := aggregate.New(rt, nil, c.node(), nil, c.columns(), nil, in[0])
+			if err != nil {
+				t.Fatal(err)
+			}
+			return ops
+		}
+		twice := tc
+		twice.Build = func(rt *op.Runtime, in [][]op.Operator) []op.Operator { return c.phases(t, rt, in[0]) }
+		for _, threads := range []int{1, 2} {
+			for _, tc := range []optest.Case{tc, twice} {
+				for _, budget := range []int64{0, 24 << 20} {
+					spilled := optest.Once(t, tc, threads, optest.Form{Size: 8192}, budget)
+					if budget > 0 && spilled == 0 {
+						t.Errorf("%d threads under %d bytes spilled nothing", threads, budget)
+					}
+				}
+			}
+		}
+	}
+}
+
 // TestHashAggDictionary: one string key with more different values than there are codes
 // (groupCodes), and NULL, in dictionaries that change between batches.
 func TestHashAggDictionary(t *testing.T) {
