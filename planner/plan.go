@@ -83,6 +83,21 @@ func KnownGeneric(b *Bound, st *catalog.State, role types.OID, local func(root p
 	return g, plan.Authorize(st, role, b.uses())
 }
 
+// Generic returns the generic plan of a statement, nil where it has none. That is known, and e may be nil, once the
+// statement has been planned.
+func Generic(b *Bound, e *Env) (p *Planned, known bool, err error) {
+	if p = b.generic.Load(); p == nil && e == nil {
+		return nil, false, nil
+	}
+	if p == nil {
+		p, err = b.genericPlan(e)
+	}
+	if err != nil || p.Staged == nil {
+		p = nil
+	}
+	return p, true, err
+}
+
 // Optimize is the only way from a bound statement to a tree that can run: it checks
 // the privileges that the statement needs. What it is given stays as it was.
 func Optimize(b *Bound, e *Env) (*Planned, error) {

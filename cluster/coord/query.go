@@ -87,25 +87,51 @@ func (c *dispatcher) dml(ctx context.Context, stmt *parse.Statement, params []ty
 		if err := x.Txn.Writable(write.Verb(b.DML.Kind)); err != nil {
 			return nil, err
 		}
-		st, err := x.View()
-		if err != nil {
+		g, known, _ := planner.Generic(b, nil)
+		if _, err := x.AwaitTurn(g); err != nil {
 			return nil, err
 		}
-		b, err := c.queries.Bind(x.Caller, st, stmt, query.Poll(x.Ctx))
-		if err != nil {
-			return nil, err
+		for {
+			r, b, err := openDML(c.queries, x, stmt, cols)
+			if err != nil {
+				return nil, err
+			}
+			defer r.Close()
+			if !known {
+				known = true
+				g, err := r.Generic(x.Ctx, b)
+				if err != nil {
+					return nil, err
+				}
+				if late, err := x.AwaitTurn(g); err != nil {
+					return nil, err
+				} else if late {
+					continue
+				}
+			}
+			w, err := r.ModifyBound(b)
+			if err != nil {
+				return nil, err
+			}
+			return dmlResult(w, cols)
 		}
-		if err := sameColumns(cols, b.DML.ReturningColumns()); err != nil {
-			return nil, err
-		}
-		r := x.Open(b.In(st))
-		defer r.Close()
-		w, err := r.ModifyBound(b)
-		if err != nil {
-			return nil, err
-		}
-		return dmlResult(w, cols)
 	}}, nil
+}
+
+// openDML opens an execution of a statement that writes, over a view of now; cols are the columns of its RETURNING.
+func openDML(queries *query.Planner, x *session.Execution, stmt *parse.Statement, cols []plan.Column) (*write.Executor, *planner.Bound, error) {
+	st, err := x.View()
+	if err != nil {
+		return nil, nil, err
+	}
+	b, err := queries.Bind(x.Caller, st, stmt, query.Poll(x.Ctx))
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := sameColumns(cols, b.DML.ReturningColumns()); err != nil {
+		return nil, nil, err
+	}
+	return x.Open(b.In(st)), b, nil
 }
 
 // sameColumns returns an error if a statement's columns have changed since it was prepared: the client knows

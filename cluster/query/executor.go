@@ -114,6 +114,19 @@ func (r *Executor) Plan(ctx context.Context, b *planner.Bound) (*planner.Planned
 	return planner.Plan(b, r.planning(ctx, nil))
 }
 
+// Generic returns the generic plan of a statement, nil where it has none.
+func (r *Executor) Generic(ctx context.Context, b *planner.Bound) (*planner.Planned, error) {
+	if p, known, err := planner.Generic(b, nil); known {
+		return p, err
+	}
+	if err := r.charge(b); err != nil {
+		return nil, err
+	}
+	defer r.timed()()
+	p, _, err := planner.Generic(b, r.planning(ctx, nil))
+	return p, err
+}
+
 // Query plans and starts a bound query. The reader has the returned columns. For
 // write see Buffers.
 func (r *Executor) Query(ctx context.Context, b *planner.Bound, write func(plan.BufferDef) (op.BatchReader, error)) (op.BatchReader, []plan.Column, error) {

@@ -6,6 +6,7 @@ import (
 	"github.com/tributarydb/tributary/cluster/query"
 	"github.com/tributarydb/tributary/cluster/txn"
 	"github.com/tributarydb/tributary/cluster/write"
+	"github.com/tributarydb/tributary/planner"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/parse"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -25,6 +26,11 @@ type Execution struct {
 
 // View is the catalog as this statement sees it.
 func (x *Execution) View() (*catalog.State, error) { return x.Txn.Begin(x.Ctx, x.catalog) }
+
+// AwaitTurn is TakeTurn in the newest state.
+func (x *Execution) AwaitTurn(p *planner.Planned) (waited bool, err error) {
+	return x.TakeTurn(x.catalog.Current(), p)
+}
 
 // maxNested bounds how deep EXECUTE may run EXECUTE, which the protocol can prepare.
 const maxNested = 32

@@ -77,6 +77,7 @@ type Registry struct {
 	cfg       Config
 	started   time.Time
 	snapshots txn.Snapshots
+	turns     txn.Turns
 	sequences sequence.Cache
 
 	mu       sync.Mutex

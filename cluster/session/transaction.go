@@ -20,6 +20,7 @@ func (s *Session) ended(err error) {
 	s.kept.shrink(t.kept)
 	t.kept = 0
 	s.registry.snapshots.End(t.Txn.Txn)
+	s.registry.turns.End(t.Txn.Txn)
 	s.auditEnd(t, 0, err)
 }
 
@@ -86,6 +87,7 @@ func (s *Session) OpenTxn() *txn.Txn {
 
 func (s *Session) newTxn() *txn.Txn {
 	t, k := txn.New(s.registry.cfg.Queries.Next(), &s.reading), s.known()
+	t.Turns = &s.registry.turns
 	t.ReadOnly, t.Isolation = k.readOnly == "on", txn.IsolationOf(k.isolation)
 	t.AsOf = func() (time.Time, error) {
 		if k := s.known(); k.asOf != "" {

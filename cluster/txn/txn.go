@@ -67,6 +67,8 @@ type Txn struct {
 	ID        uint64
 	// AsOf is the time of the past that the transaction reads, zero for now; nil for now always.
 	AsOf func() (time.Time, error)
+	// Turns is where it waits for others of its node, until its End; nil for nowhere.
+	Turns *Turns
 
 	pin     *Pin
 	at      time.Time      // of the past that base is; zero for none
@@ -82,6 +84,9 @@ type Txn struct {
 	exports int      // snapshots, so far
 
 	shortLived []types.OID // tables that the commit drops
+
+	turns []uint64 // the keys that it writes (Turns)
+	waits *turn    // that it waits for; of Turns.mu
 }
 
 // New begins a transaction whose oldest state pin is to hold; nil for none.

@@ -48,7 +48,7 @@ func (r *Executor) write(rel *catalog.Relation, changes []catalog.Change, segs [
 	if len(segs) == 0 {
 		return nil
 	}
-	if moved && slices.ContainsFunc(rel.Constraints, func(c catalog.Constraint) bool { return watched.claims(&c) }) {
+	if moved && slices.ContainsFunc(rel.Constraints, func(c catalog.Constraint) bool { return watched.looks(&c) }) {
 		if st, err = t.State(); err != nil {
 			return err
 		}

@@ -61,6 +61,7 @@ func (w *ModifyTable) onConflict() error {
 		if err := cw.values(v); err != nil {
 			return err
 		}
+		cw.watchLookedUp()
 		return cw.end()
 	}
 	rows, err := r.start(w.d.Source, src, w.reads)
@@ -116,8 +117,8 @@ func (w *upsert) end() error {
 		return err
 	}
 	oc := w.d.OnConflict
-	if k := w.r.x.Txn.foreign.keys; oc.Update && !w.fresh && k != nil {
-		k.updatedOnly(func(i int) bool { return oc.Set[i] == nil })
+	if k := w.r.x.Txn.foreign.keys; oc.Update && w.fresh == 0 && k != nil {
+		k.updatedOnly(oc.Keeps)
 	}
 	err := w.finish()
 	var e *pgerr.Error
@@ -217,7 +218,7 @@ func (w *upsert) batch(b *batch.Batch) error {
 	}
 	sub := func(sel []int32) *batch.Batch { return &batch.Batch{Cols: b.Cols, N: b.N, Sel: sel, Seq: -1} }
 	if len(fresh) > 0 {
-		w.fresh = true
+		w.fresh += len(fresh)
 		if err := w.rows.PutChecked(w.r.x.Ctx, sub(fresh), false); err != nil {
 			return err
 		}

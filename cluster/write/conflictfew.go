@@ -78,6 +78,21 @@ func (w *upsert) values(v *plan.Values) error {
 	return w.batch(batch.New(cols, b.N))
 }
 
+// watchLookedUp notes the constraints by which the rows were looked up: those that are new have keys that the table lacks and
+// differ from each other (duplicate), and those that are there keep their keys. What is left to do is to claim the new ones.
+func (w *upsert) watchLookedUp() {
+	k, oc := w.r.x.Txn.foreign.keys, w.d.OnConflict
+	if k == nil {
+		return
+	}
+	k.fresh = w.fresh
+	for _, a := range w.arbiters {
+		if !oc.Update || !slices.ContainsFunc(a.Columns, func(n int16) bool { return !oc.Keeps(k.column(n)) }) {
+			k.lookedUp = append(k.lookedUp, a.OID)
+		}
+	}
+}
+
 // lookUpOne reads the table's row that has the key of a proposed row; nil if there is none.
 func (w *upsert) lookUpOne(a *conflictArbiter, b *batch.Batch, row int) ([]types.Datum, error) {
 	m := w.r.st.Manifest(w.rel.OID)

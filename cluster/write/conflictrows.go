@@ -34,7 +34,7 @@ type upsert struct {
 	inserted []byte // by DO NOTHING of many rows, a bit a row, by number
 	sets     []*eval.Program
 	where    *eval.Program
-	fresh    bool // some row was inserted
+	fresh    int // how many rows were inserted
 }
 
 // newColumns gives columns their ids.

@@ -31,6 +31,10 @@ type keyWatch struct {
 	moved bool // some row's old and new values may differ
 	// few are the keys of the new rows, by live column, as long as there are few.
 	few [][]types.Datum
+	// lookedUp are constraints by which ON CONFLICT has found that the first fresh of the few are new, and that the others
+	// are there.
+	lookedUp []types.OID
+	fresh    int
 }
 
 // maxFewKeys is how many new rows have their keys looked up one by one.
@@ -112,6 +116,11 @@ func (k *keyWatch) leaves(nums []int16) bool {
 // claims reports whether a constraint forbids keys that the statement may have made.
 func (k *keyWatch) claims(c *catalog.Constraint) bool {
 	return isUnique(c) && (c.Kind == 'e' || !k.leaves(c.Columns))
+}
+
+// looks reports whether somebody has yet to look whether the keys that the statement made are there.
+func (k *keyWatch) looks(c *catalog.Constraint) bool {
+	return k.claims(c) && (k == nil || len(k.few) < k.fresh || !slices.Contains(k.lookedUp, c.OID))
 }
 
 // isUnique reports whether it is one of the constraints that forbid equal keys.

@@ -44,6 +44,11 @@ func (r *Executor) checkUnique(st *catalog.State, rel *catalog.Relation, segs []
 		if !watched.claims(c) {
 			continue
 		}
+		if !watched.looks(c) {
+			claim, _ := claimed(st, rel, c, watched, watched.few[:watched.fresh])
+			out = append(out, claim)
+			continue
+		}
 		if watched != nil && int64(len(watched.few)) == rows {
 			claim, err := r.checkFew(st, rel, c, watched, old)
 			if err != nil {
@@ -89,35 +94,18 @@ func (r *Executor) checkFew(st *catalog.State, rel *catalog.Relation, c *catalog
 	if c.Kind == 'e' || c.NullsNotDistinct {
 		return nil, nil
 	}
-	at := make([]int, len(c.Columns))
-	for i, num := range c.Columns {
-		at[i] = w.column(num)
+	claim, keys := claimed(st, rel, c, w, w.few)
+	if len(keys) > len(claim.Hashes) {
+		return nil, nil
 	}
-	claim := &catalog.UniqueKeys{Table: rel.OID, Constraint: c.OID, ReadVersion: st.Version()}
 	var lookUp [][]types.Datum
-	for _, row := range w.few {
-		key, h := make([]types.Datum, len(at)), uint64(0)
-		for i, live := range at {
-			if key[i] = row[live]; key[i] == nil {
-				key = nil // it is equal to nothing
-				break
-			}
-			h = types.Hash(w.live[live].Type, key[i], h)
-		}
-		if key == nil {
-			continue
-		}
-		if slices.Contains(claim.Hashes, h) {
-			return nil, nil
-		}
-		claim.Hashes = append(claim.Hashes, h)
+	for _, key := range keys {
 		if old != nil && !r.ProvenAbsent(r.x.Ctx, old, rel, c, key) {
 			if lookUp = append(lookUp, key); len(lookUp) > maxLookUps {
 				return nil, nil
 			}
 		}
 	}
-	slices.Sort(claim.Hashes)
 	if len(lookUp) == 0 {
 		return claim, nil
 	}
@@ -145,6 +133,33 @@ func (r *Executor) checkFew(st *catalog.State, rel *catalog.Relation, c *catalog
 		}
 	}
 	return claim, nil
+}
+
+// claimed returns the claim of the keys of rows that a keyWatch has, without those with a NULL, which are equal to nothing, and
+// these keys. It lists equal ones once.
+func claimed(st *catalog.State, rel *catalog.Relation, c *catalog.Constraint, w *keyWatch, rows [][]types.Datum) (*catalog.UniqueKeys, [][]types.Datum) {
+	at := make([]int, len(c.Columns))
+	for i, num := range c.Columns {
+		at[i] = w.column(num)
+	}
+	claim := &catalog.UniqueKeys{Table: rel.OID, Constraint: c.OID, ReadVersion: st.Version()}
+	var keys [][]types.Datum
+	for _, row := range rows {
+		key, h := make([]types.Datum, len(at)), uint64(0)
+		for i, live := range at {
+			if key[i] = row[live]; key[i] == nil {
+				key = nil
+				break
+			}
+			h = types.Hash(w.live[live].Type, key[i], h)
+		}
+		if key != nil {
+			keys, claim.Hashes = append(keys, key), append(claim.Hashes, h)
+		}
+	}
+	slices.Sort(claim.Hashes)
+	claim.Hashes = slices.Compact(claim.Hashes)
+	return claim, keys
 }
 
 func (r *Executor) duplicatesWithin(k *uniqueKey, fresh *catalog.Manifest, rows int64) error {

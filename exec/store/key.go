@@ -132,6 +132,9 @@ func sameValues(t types.Type) bool {
 	return false
 }
 
+// Hash is equal for equal keys of a table.
+func (k *Key) Hash() uint64 { return kernel.HashInt(int64(k.hash ^ uint64(k.id)<<32)) }
+
 // IsInt reports whether the key is an integer: MayHave knows all that a filter by it does.
 func (k *Key) IsInt() bool { return k.only != nil }
 

@@ -271,7 +271,7 @@ func (w *dmlBinder) setInSource() error {
 		hit = c.Where
 	}
 	for i, e := range c.Set {
-		if x, ok := e.(*expr.Col); ok && x.ID == c.Existing[i] || w.live[i].Generated != "" {
+		if c.Keeps(i) || w.live[i].Generated != "" {
 			continue
 		}
 		if c.Set[i], err = move(w.live[i].Name, e); err != nil {

@@ -147,6 +147,15 @@ type OnConflict struct {
 	Where    expr.Expr
 }
 
+// Keeps reports whether DO UPDATE leaves a live column of the table alone.
+func (c *OnConflict) Keeps(i int) bool {
+	if c.Set[i] == nil {
+		return true
+	}
+	x, ok := c.Set[i].(*expr.Col)
+	return ok && x.ID == c.Existing[i]
+}
+
 // Poll reports whether the statement that is being planned may go on: its error ends planning and
 // is returned to the client. It is called often, from the goroutine that plans, so it must be
 // cheap.
