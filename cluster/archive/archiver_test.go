@@ -145,7 +145,7 @@ func TestLookAgain(t *testing.T) {
 	if err := base(ctx, place, 0); err != nil {
 		t.Fatal(err)
 	}
-	if err := d.Keep(1, c.state.Cluster(), "", func() (*catalog.State, error) { return c.state, nil }); err != nil {
+	if err := d.Keep(1, c.state.Cluster(), "", d.Read, func() (*catalog.State, error) { return c.state, nil }); err != nil {
 		t.Fatal(err)
 	}
 	a.gap = time.Time{}

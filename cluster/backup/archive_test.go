@@ -233,7 +233,7 @@ func TestArchive(t *testing.T) {
 		s, err := a.state.Apply([]catalog.Change{&catalog.AppendSegments{Table: 20000, Segments: []*catalog.Segment{adding}}})
 		return s, err
 	}
-	if err := a.dir.Keep(1, a.state.Cluster(), "", live); err != nil {
+	if err := a.dir.Keep(1, a.state.Cluster(), "", a.dir.Read, live); err != nil {
 		t.Fatal(err)
 	}
 	a.check(second, a.state.Version()+1, pgerr.InvalidParameterValue)
@@ -243,7 +243,7 @@ func TestArchive(t *testing.T) {
 	if err := a.dir.Give(context.Background(), "x", adding, func([]byte) error { return nil }); err != nil {
 		t.Error(err)
 	}
-	if err := a.dir.Keep(1, a.state.Cluster(), "", func() (*catalog.State, error) { return a.state, nil }); err != nil {
+	if err := a.dir.Keep(1, a.state.Cluster(), "", a.dir.Read, func() (*catalog.State, error) { return a.state, nil }); err != nil {
 		t.Fatal(err)
 	}
 	if err := a.dir.Give(context.Background(), "x", adding, func([]byte) error { return nil }); err == nil {

@@ -151,7 +151,7 @@ func TestIncremental(t *testing.T) {
 
 func keepFiles(t *testing.T, d *Dir, keep, want int) {
 	t.Helper()
-	if err := d.Keep(keep, catalog.ClusterID{}, "", nil); err != nil {
+	if err := d.Keep(keep, catalog.ClusterID{}, "", d.Read, nil); err != nil {
 		t.Fatal(err)
 	}
 	n := 0
@@ -179,7 +179,7 @@ func TestKeepOfTwoClusters(t *testing.T) {
 		}
 		names = append(names, name)
 	}
-	if err := d.Keep(1, catalog.ClusterID{2}, "", nil); err != nil {
+	if err := d.Keep(1, catalog.ClusterID{2}, "", d.Read, nil); err != nil {
 		t.Fatal(err)
 	}
 	if left, err := d.Names(); err != nil || !slices.Equal(left, []string{names[0], names[2], names[3]}) {
@@ -212,7 +212,7 @@ func TestLapsedLock(t *testing.T) {
 			_, _, err := d.Write(t.Context(), Head{Version: c.state.Version(), At: time.Now()}, c.state, Options{Source: c.source})
 			return err
 		},
-		"old backups": func() error { return d.Keep(1, catalog.ClusterID{}, "", nil) },
+		"old backups": func() error { return d.Keep(1, catalog.ClusterID{}, "", d.Read, nil) },
 		"a storage":   func() error { return Own(d, catalog.ClusterID{1}, 2) },
 	} {
 		if err := try(); !pgerr.Is(err, pgerr.ObjectInUse) {
@@ -250,7 +250,7 @@ func TestCrash(t *testing.T) {
 			_, _, err = c.write(files)
 			if err == nil {
 				d, _ := Open(files, "/b")
-				err = d.Keep(1, catalog.ClusterID{}, "", nil)
+				err = d.Keep(1, catalog.ClusterID{}, "", d.Read, nil)
 			}
 			if full && err != nil && !pgerr.Is(err, pgerr.DiskFull) {
 				t.Errorf("step %d: %v", n, err)

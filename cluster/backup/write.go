@@ -244,12 +244,13 @@ func (l *limiter) wait(ctx context.Context, n int) error {
 }
 
 // Keep removes all but the newest n backups of the same objects of a cluster, of an archive the commits before the first backup that
-// stays, and then the files that nothing names. It removes nothing where a backup cannot be read: its files are not known.
+// stays, and then the files that nothing names. It removes nothing where a backup cannot be read: its files are not known. read is as
+// for Choose.
 //
 // live returns the state of the cluster, with all that was committed before the call, or nil to keep everything; it is used for an archive, to which another
 // node may add commits meanwhile. Their files are not removed: one that was there when this began was committed by then. So the
 // state names it, or keeps it for the past until its commits are in the archive, and then a file of commits does.
-func (d *Dir) Keep(n int, cluster catalog.ClusterID, objects string, live func() (*catalog.State, error)) error {
+func (d *Dir) Keep(n int, cluster catalog.ClusterID, objects string, read func(name string) (*Backup, error), live func() (*catalog.State, error)) error {
 	needed := map[string]struct{}{}
 	need := func(f *catalog.Segment) { needed[f.ID.String()] = struct{}{} }
 	there, err := d.files()
@@ -277,7 +278,7 @@ func (d *Dir) Keep(n int, cluster catalog.ClusterID, objects string, live func()
 	var old []string
 	first := uint64(0) // the version of the first backup that commits follow
 	for _, name := range slices.Backward(names) {
-		b, err := d.Read(name)
+		b, err := read(name)
 		if err != nil {
 			return err
 		}

@@ -173,7 +173,17 @@ func (c backups) backupTo(ctx context.Context, x *session.Execution, n *parse.Ba
 	}
 	name, p, err := dir.Write(ctx, head, state, o)
 	if err == nil && keep > 0 {
-		err = dir.Keep(keep, head.Cluster, head.Objects, func() (*catalog.State, error) {
+		read := func(name string) (*backup.Backup, error) {
+			if err := acct.Resize(backup.Memory); err != nil {
+				return nil, err
+			}
+			b, err := dir.ReadWithin(name, acct.Grow)
+			if err == nil {
+				err = acct.Grow(2 * int64(len(b.State))) // decoded it is larger
+			}
+			return b, err
+		}
+		err = dir.Keep(keep, head.Cluster, head.Objects, read, func() (*catalog.State, error) {
 			if err := c.cfg.Meta.Barrier(ctx); err != nil {
 				return nil, err
 			}

@@ -57,24 +57,30 @@ func badLease(place string) error {
 	return pgerr.New(pgerr.DataCorrupted, "%q does not hold a lease", leaseURI(place))
 }
 
-// await waits while another cluster has the lease of a place. It fails where that renews it: it is alive.
-func (s *Storage) await(ctx context.Context, l object.Leaser, place string, cluster catalog.ClusterID) error {
-	for waited := ""; ; {
+// await waits while another cluster has the lease of a place, and returns the tag of what that has left. It fails where that renews
+// it: it is alive. Clocks may differ: a lease that is not renewed for as long as it lasts has ended, whatever it says.
+func (s *Storage) await(ctx context.Context, l object.Leaser, place string, cluster catalog.ClusterID) (ended string, err error) {
+	began, waited := time.Now(), ""
+	for {
 		was, tag, err := read(ctx, l, place)
-		if err != nil || tag == "" || was.Cluster == cluster || time.Until(was.Until) <= 0 {
-			return err
+		if err != nil || tag == "" || was.Cluster == cluster {
+			return tag, err
 		}
 		if waited != "" && waited != tag {
-			return inUse(place, was)
+			return "", inUse(place, was)
+		}
+		left := min(time.Until(was.Until), s.o.Life-time.Since(began))
+		if left <= 0 {
+			return tag, nil
 		}
 		waited = tag
-		s.o.Log.Info("the storage belongs to another cluster: the end of its lease is waited for", "storage", place, "cluster", was.Cluster, "until", was.Until)
-		t := time.NewTimer(time.Until(was.Until))
+		s.o.Log.Info("the storage belongs to another cluster: the end of its lease is waited for", "storage", place, "cluster", was.Cluster, "left", left)
+		t := time.NewTimer(left)
 		select {
 		case <-t.C:
 		case <-ctx.Done():
 			t.Stop()
-			return ctx.Err()
+			return "", ctx.Err()
 		}
 	}
 }
@@ -85,8 +91,8 @@ func inUse(place string, l lease) error {
 		WithHint("Stop all of its nodes first, or start the node with --join to become one of them.")
 }
 
-// take takes the lease of a place for a cluster, unless another has it, and returns its number, which is greater than least.
-func (s *Storage) take(ctx context.Context, l object.Leaser, place string, cluster catalog.ClusterID, least uint64) (uint64, error) {
+// take takes the lease of a place for a cluster in place of what await has seen, and returns its number, which is greater than least.
+func (s *Storage) take(ctx context.Context, l object.Leaser, place string, cluster catalog.ClusterID, least uint64, ended string) (uint64, error) {
 	was, tag, err := read(ctx, l, place)
 	if err != nil {
 		return 0, err
@@ -95,7 +101,7 @@ func (s *Storage) take(ctx context.Context, l object.Leaser, place string, clust
 	switch {
 	case tag != "" && was.Cluster == cluster:
 		next.Number = was.Number
-	case tag != "" && time.Until(was.Until) > 0:
+	case tag != ended:
 		return 0, inUse(place, was)
 	}
 	_, err = l.Swap(ctx, leaseURI(place), next.text(), tag)
@@ -125,7 +131,9 @@ func (s *Storage) Hold(ctx context.Context, place string) (takenOver uint64, err
 				WithHint("Somebody has removed objects of it. Nothing is written there until the object is back.")
 		case was.Cluster != cluster:
 			return s.takeBack(ctx, place, cluster, was)
-		case time.Until(was.Until) > s.o.Life*2/3:
+		}
+		// One that ends later than it lasts is of a node whose clock was ahead: who waits for its end must see it renewed.
+		if left := time.Until(was.Until); left > s.o.Life*2/3 && left <= s.o.Life {
 			return 0, nil
 		}
 		was.Until = time.Now().Add(s.o.Life)
@@ -146,9 +154,6 @@ func (s *Storage) takeBack(ctx context.Context, place string, cluster catalog.Cl
 	defer done()
 	if !backup.Stored(dir, cluster) {
 		return other.Number, nil
-	}
-	if time.Until(other.Until) > 0 {
-		return 0, beingTakenOver(place)
 	}
 	// Who takes over a place has the lock until it is its own, and then its mark says so.
 	err = locked(dir, func() error {

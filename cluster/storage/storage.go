@@ -143,14 +143,15 @@ func (s *Storage) Begin(ctx context.Context, place string, cluster catalog.Clust
 	if err := other(); err != nil {
 		return err
 	}
-	if err := s.await(ctx, l, place, cluster); err != nil {
+	ended, err := s.await(ctx, l, place, cluster)
+	if err != nil {
 		return err
 	}
 	return locked(dir, func() error {
 		if err := other(); err != nil { // it was read anew
 			return err
 		}
-		number, err := s.take(ctx, l, place, cluster, 0)
+		number, err := s.take(ctx, l, place, cluster, 0, ended)
 		if err != nil {
 			return err
 		}
@@ -172,12 +173,13 @@ func (s *Storage) TakeOver(ctx context.Context, place string, cluster catalog.Cl
 	if owner, _ := dir.Owner(); owner.IsZero() {
 		return nil, nil
 	}
-	if err := s.await(ctx, l, place, cluster); err != nil {
+	ended, err := s.await(ctx, l, place, cluster)
+	if err != nil {
 		return nil, err
 	}
 	err = locked(dir, func() error {
 		_, last := dir.Owner()
-		number, err := s.take(ctx, l, place, cluster, last)
+		number, err := s.take(ctx, l, place, cluster, last, ended)
 		if err != nil {
 			return err
 		}

@@ -93,7 +93,9 @@ func (w *schemas) run(ctx context.Context, s *session, h *history) *history {
 		case o == refused && strings.HasPrefix(list[0], "TRAIN"): // which may go on, elsewhere
 			o = unknown
 		case o == acked:
-			digest, err := digestOf(h.name, func(sql string) ([][]any, error) { return s.read(op, sql) })
+			one, cancel := context.WithTimeout(op, 2*patience) // when a run is interrupted no node comes back
+			digest, err := digestOf(h.name, func(sql string) ([][]any, error) { return s.read(one, sql) })
+			cancel()
 			if err != nil {
 				s.c.report("schemas: %s: %v", h.name, err)
 				o = unknown
