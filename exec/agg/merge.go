@@ -65,13 +65,7 @@ func (c *collect) MergeFrom(groups []uint32, from Agg, ids []uint32) error {
 
 // MergeFrom implements Merger.
 func (p *pair) MergeFrom(groups []uint32, from Agg, ids []uint32) error {
-	o := from.(*pair)
-	for i, g := range groups {
-		have := o.s[ids[i]].parts()
-		for k, to := range p.s[g].parts() {
-			to.Merge(have[k])
-		}
-	}
+	p.s.Merge(groups, &from.(*pair).s, ids)
 	return nil
 }
 

@@ -25,87 +25,68 @@ func newVariance(name string, in, out types.Type) Agg {
 	return &exactVariance{pop: pop, root: root}
 }
 
-// pair keeps the sums of two variables: Σx, Σy, Σx², Σy², Σxy, exactly enough that the spreads
-// follow from them without loss: N Σx² − (Σx)² is computed in full. So they do not depend on the
+// pair keeps the sums of two variables: Σx, Σy, Σx², Σy², Σxy, exactly, so that the spreads follow
+// from them without loss: N Σx² − (Σx)² is computed in full. So they do not depend on the
 // rows' order, unlike the updates of Youngs and Cramer, which PostgreSQL uses.
 type pair struct {
 	fn string
-	s  []moments
-}
+	s  exact.Pairs
 
-type moments struct{ x, y, xx, yy, xy exact.Sum }
+	groups []uint32 // of the rows of a batch that have both values
+	xs, ys []float64
+}
 
 // sums are N, Σx, Σ(x−x̄)², Σy, Σ(y−ȳ)², Σ(x−x̄)(y−ȳ).
 type sums struct{ n, sx, sxx, sy, syy, sxy float64 }
 
-func (p *pair) Resize(groups int) { p.s = grown(p.s, groups) }
+func (p *pair) Resize(groups int) { p.s.Resize(groups) }
 
-func (m *moments) add(x, y float64) {
-	m.x.Add(x)
-	m.y.Add(y)
-	m.xx.AddProduct(x, x)
-	m.yy.AddProduct(y, y)
-	m.xy.AddProduct(x, y)
-}
-
-func (m *moments) parts() [5]*exact.Sum { return [5]*exact.Sum{&m.x, &m.y, &m.xx, &m.yy, &m.xy} }
-
-// sums returns the spreads. One infinite or NaN value makes them NaN.
-func (m *moments) sums() (s sums, err error) {
-	n := m.x.N()
-	s = sums{n: float64(n), sx: m.x.Value(), sy: m.y.Value()}
-	if n == 0 {
-		return s, nil
-	}
-	x, y := m.x.Finite(), m.y.Finite()
-	if s.sxx, err = finite(exact.Spread(&m.xx, &m.x, &m.x), n, x); err != nil {
+// sums returns the spreads of a group. One infinite or NaN value makes them NaN.
+func (p *pair) sums(g int) (s sums, err error) {
+	m := p.s.Moments(g)
+	s = sums{n: float64(m.N), sx: m.X, sy: m.Y}
+	if s.sxx, err = finite(m.XX, m.N, m.FiniteX); err != nil {
 		return s, err
 	}
-	if s.syy, err = finite(exact.Spread(&m.yy, &m.y, &m.y), n, y); err != nil {
+	if s.syy, err = finite(m.YY, m.N, m.FiniteY); err != nil {
 		return s, err
 	}
-	s.sxy, err = finite(exact.Spread(&m.xy, &m.x, &m.y), n, x && y)
+	s.sxy, err = finite(m.XY, m.N, m.FiniteX && m.FiniteY)
 	return s, err
 }
 
 // Update takes (Y, X), as the SQL functions do.
 func (p *pair) Update(groups []uint32, args []arrow.Array) error {
 	y, x := args[0].(*array.Float64), args[1].(*array.Float64)
-	ys, xs, nulls := y.Float64Values(), x.Float64Values(), x.NullN()+y.NullN() > 0
+	ys, xs := y.Float64Values(), x.Float64Values()
+	if y.NullN()+x.NullN() == 0 {
+		p.s.Add(groups, xs, ys)
+		return nil
+	}
+	p.groups, p.xs, p.ys = p.groups[:0], p.xs[:0], p.ys[:0]
 	for i, g := range groups {
-		if !nulls || !x.IsNull(i) && !y.IsNull(i) {
-			p.s[g].add(xs[i], ys[i])
+		if x.IsValid(i) && y.IsValid(i) {
+			p.groups, p.xs, p.ys = append(p.groups, g), append(p.xs, xs[i]), append(p.ys, ys[i])
 		}
 	}
+	p.s.Add(p.groups, p.xs, p.ys)
 	return nil
 }
 
 func (p *pair) MergeStates(groups []uint32, states *array.Binary) error {
-	var e exact.Sum
 	for g, b := range stored(groups, states) {
-		if len(b) != 5*exact.Bytes {
+		if !p.s.MergeBytes(g, b) {
 			return badState()
-		}
-		for k, to := range p.s[g].parts() {
-			e.Decode(b[k*exact.Bytes:])
-			to.Merge(&e)
 		}
 	}
 	return nil
 }
 
 func (p *pair) States(from, to int) (arrow.Array, error) {
-	return binaryColumn(from, to, func(dst []byte, g int) ([]byte, bool) {
-		for _, e := range p.s[g].parts() {
-			dst = e.Append(dst)
-		}
-		return dst, true
-	}), nil
+	return binaryColumn(from, to, func(dst []byte, g int) ([]byte, bool) { return p.s.Append(dst, g), true }), nil
 }
 
-func (p *pair) Results(from, to int) (arrow.Array, error) {
-	return pairResults(p.fn, from, to, func(g int) (sums, error) { return p.s[g].sums() })
-}
+func (p *pair) Results(from, to int) (arrow.Array, error) { return pairResults(p.fn, from, to, p.sums) }
 
 // finite returns the spread of n values, which may have no float64, or squares that have none, though
 // all values are finite: 22003 then. A single value has none.
@@ -190,7 +171,9 @@ func (s sums) value(fn string) types.Datum {
 	return nil
 }
 
-func (p *pair) Bytes() int64 { return int64(cap(p.s)) * 5 * exact.Bytes }
+func (p *pair) Bytes() int64 {
+	return p.s.Held() + 4*int64(cap(p.groups)) + 8*int64(cap(p.xs)+cap(p.ys))
+}
 
 // floatVariance is var and stddev of floats, from Σx and Σx².
 type floatVariance struct {

@@ -36,6 +36,10 @@ func (e *elements) next(m *vector.Meter, v *vector.Vec, n, max int) (parents []i
 		return nil, nil, nil, false, nil
 	}
 	from, to := int64(0), int64(0)
+	if e.row < n {
+		room := min(max, l.ListValues().Len())
+		parents, ord = make([]int32, 0, room), make([]int64, 0, room)
+	}
 	for len(parents) < max && e.row < n {
 		var begin, end int64
 		if !v.Null(e.row) {
@@ -62,9 +66,5 @@ func (e *elements) next(m *vector.Meter, v *vector.Vec, n, max int) (parents []i
 	}
 	part := array.NewSlice(l.ListValues(), from, to)
 	m.Charge(batch.ArrayBytes(part))
-	rows := make([]int32, len(parents))
-	for i := range rows {
-		rows[i] = int32(i)
-	}
-	return parents, kernel.Take(part, rows), ord, true, nil
+	return parents, kernel.Copy(part), ord, true, nil
 }

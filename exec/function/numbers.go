@@ -1,6 +1,8 @@
 package function
 
 import (
+	"math"
+
 	"github.com/tributarydb/tributary/exec/vector"
 	"github.com/tributarydb/tributary/planner/fn"
 )
@@ -16,18 +18,35 @@ func loops(c *Call, v *vector.Vec, of vector.Kind) bool {
 	return v.Kind == of && !v.One && (c.Fn == nil || c.Fn.Vol != fn.Volatile)
 }
 
+// floatLoop remembers what f made of recent values where these come again: hours, counts and codes made floats are few.
 func floatLoop(c *Call, v *vector.Vec, f func(float64) (float64, error)) *vector.Vec {
 	if !loops(c, v, vector.F64) || c.Ret.Form() != vector.F64 {
 		return nil
 	}
 	in, out := vector.Values[float64](v), vector.Alloc[float64](c.Arena, c.N)
+	var seen floatMemo
+	again := 0 // how many of the first rows had a value that was there
 	for i := range c.N {
+		if i == memoTrial && again < memoTrial*3/4 {
+			again = 0
+		}
 		if c.Skip(i) {
 			continue
 		}
-		var err error
-		if out[i], err = f(in[i]); err != nil {
-			return nil
+		x := in[i]
+		at := &seen[math.Float64bits(x)*memoHash>>(64-memoBits)]
+		if remembers := i < memoTrial || again > 0; remembers && at.has && at.x == math.Float64bits(x) {
+			out[i] = at.y
+			again++
+		} else {
+			y, err := f(x)
+			if err != nil {
+				return nil
+			}
+			out[i] = y
+			if remembers {
+				*at = memoEntry{math.Float64bits(x), y, true}
+			}
 		}
 		if i%pollRows == 0 {
 			c.Meter().Poll(pollRows * vector.RowWork)
@@ -35,6 +54,21 @@ func floatLoop(c *Call, v *vector.Vec, f func(float64) (float64, error)) *vector
 	}
 	return vector.NewFixed(vector.F64, out, c.Valid)
 }
+
+// floatMemo has values of a function of recent values, of which each has one place.
+type floatMemo [1 << memoBits]memoEntry
+
+type memoEntry struct {
+	x   uint64 // its bits
+	y   float64
+	has bool
+}
+
+const (
+	memoBits  = 8
+	memoHash  = 0x9e3779b97f4a7c15
+	memoTrial = 512 // rows by which it is known whether values come again
+)
 
 // integerLoop is of integers and times of 64 bits to such or, as to dates, to 32 bits.
 func integerLoop(c *Call, v *vector.Vec, f func(*Call, int64) (int64, error)) *vector.Vec {

@@ -46,6 +46,15 @@ func Concat(dt arrow.DataType, arrs []arrow.Array) arrow.Array {
 	return out
 }
 
+// Copy returns an array of its own memory.
+func Copy(arr arrow.Array) arrow.Array {
+	out, err := array.Concatenate([]arrow.Array{arr}, memory.DefaultAllocator)
+	if err != nil {
+		panic("BUG: kernel: " + err.Error())
+	}
+	return out
+}
+
 func concatDict(arrs []arrow.Array) arrow.Array {
 	n, nulls := 0, false
 	for _, a := range arrs {

@@ -37,6 +37,16 @@ var binds = map[string]func([]types.Type) ([]types.Type, types.Type){
 	"max(numeric)": sameRule,
 	"count(any)":   keepRule(types.Int8),
 
+	"variance(numeric)":    keepRule(types.Numeric),
+	"var_samp(numeric)":    keepRule(types.Numeric),
+	"var_pop(numeric)":     keepRule(types.Numeric),
+	"stddev(numeric)":      keepRule(types.Numeric),
+	"stddev_samp(numeric)": keepRule(types.Numeric),
+	"stddev_pop(numeric)":  keepRule(types.Numeric),
+
+	"mode(anyelement)":                   lastRule,
+	"percentile_disc(float8,anyelement)": lastRule,
+
 	"first_value(anyelement)":          sameRule,
 	"last_value(anyelement)":           sameRule,
 	"nth_value(anyelement,int4)":       sameRule,
@@ -101,6 +111,9 @@ func modRule(args []types.Type) ([]types.Type, types.Type) {
 }
 
 func sameRule(args []types.Type) ([]types.Type, types.Type) { return args, plain(args[0]) }
+
+// lastRule is for an aggregate that returns one of the values that it orders.
+func lastRule(args []types.Type) ([]types.Type, types.Type) { return args, plain(args[len(args)-1]) }
 
 // keepRule keeps the representation of arguments.
 func keepRule(ret types.Type) func([]types.Type) ([]types.Type, types.Type) {

@@ -79,7 +79,7 @@ var suites = []struct {
 	{"clickbench", "the 43 queries of ClickBench, on the table of a file (--hits)", 42, (*run).clickbench},
 	{"loads", "statements that write many rows, from the files of a directory (--loads)", 8, (*run).loads},
 	{"groupby", "the 10 group-by questions of db-benchmark", 10, (*run).groupby},
-	{"features", "64 queries that make features of events", 64, (*run).features},
+	{"features", "70 queries that make features of events", 70, (*run).features},
 	{"sql", "the queries of a directory (--dir)", math.MaxInt32, (*run).sql},
 	{"joins", "the 5 join questions of db-benchmark, summed up and then kept", 10, (*run).joins},
 	{"logistic", "a logistic regression trained by L-BFGS", 0, (*run).logistic},

@@ -3,7 +3,6 @@ package arrayfn
 import (
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
@@ -244,16 +243,22 @@ type Splitter struct {
 
 // NewSplitter makes a Splitter of the functions' arguments; the first is not NULL.
 func NewSplitter(a []types.Datum) *Splitter {
-	p := &Splitter{rest: a[0].(string)}
-	p.end = p.rest == ""
-	if a[1] == nil {
-		p.each = true
-	} else {
-		p.sep = a[1].(string)
+	return split(a[0].(string), textOrNil(a, 1), textOrNil(a, 2))
+}
+
+// textOrNil returns an argument that is a text; nil if it is NULL, or not given.
+func textOrNil(a []types.Datum, k int) *string {
+	if k >= len(a) || a[k] == nil {
+		return nil
 	}
-	if len(a) == 3 && a[2] != nil {
-		null := a[2].(string)
-		p.null = &null
+	s := a[k].(string)
+	return &s
+}
+
+func split(s string, sep, null *string) *Splitter {
+	p := &Splitter{rest: s, end: s == "", each: sep == nil, null: null}
+	if sep != nil {
+		p.sep = *sep
 	}
 	return p
 }
@@ -280,19 +285,6 @@ func (p *Splitter) Next() (s string, null, ok bool) {
 	return s, p.null != nil && *p.null == s, true
 }
 
-// count returns how many fields are left.
-func (p *Splitter) count() int {
-	switch {
-	case p.end:
-		return 0
-	case p.each:
-		return utf8.RuneCountInString(p.rest)
-	case p.sep == "":
-		return 1
-	}
-	return strings.Count(p.rest, p.sep) + 1
-}
-
 // stringToArray writes the fields directly into the result: there may be as many as the string has
 // bytes.
 func stringToArray(c *function.Call, args []*vector.Vec) (*vector.Vec, error) {
@@ -300,17 +292,24 @@ func stringToArray(c *function.Call, args []*vector.Vec) (*vector.Vec, error) {
 	b := array.NewListBuilder(c.Arena.Allocator(), arrow.BinaryTypes.String)
 	elems := b.ValueBuilder().(*array.StringBuilder)
 	row := make([]types.Datum, len(args))
+	each := false // the arguments but the first differ by row
+	for k := 1; k < len(args); k++ {
+		each = each || !args[k].One
+	}
+	var sep, null *string
 	for i := range c.N {
-		for k, v := range args {
-			row[k] = v.Datum(c.Types[k], i)
+		if i == 0 || each {
+			for k := 1; k < len(args); k++ {
+				row[k] = args[k].Datum(c.Types[k], i)
+			}
+			sep, null = textOrNil(row, 1), textOrNil(row, 2)
 		}
-		if row[0] == nil {
+		if args[0].Null(i) {
 			b.AppendNull()
 			continue
 		}
 		b.Append(true)
-		p := NewSplitter(row)
-		elems.Reserve(p.count())
+		p := split(textAt(args[0], c.Types[0], i), sep, null)
 		if n := len(p.rest); elems.DataCap()-elems.DataLen() < n {
 			elems.ReserveData(max(n, elems.DataLen())) // a row's bytes at a time would copy all before them for each row
 		}
@@ -327,6 +326,14 @@ func stringToArray(c *function.Call, args []*vector.Vec) (*vector.Vec, error) {
 		}
 	}
 	return vector.FromArrow(c.Arena, b.NewArray()), nil
+}
+
+// textAt returns row i of a column of texts, as it lies if it can be.
+func textAt(v *vector.Vec, t types.Type, i int) string {
+	if v.Kind == vector.Str || v.Kind == vector.Dict {
+		return v.Str(i)
+	}
+	return v.Datum(t, i).(string)
 }
 
 func arrayFill(c *function.Call, a []types.Datum) (types.Datum, error) {

@@ -78,7 +78,7 @@ func addParts[T float32 | float64](t *Sums, g uint32, rows []int32, vals []T, at
 // section 4).
 func addMantissas[T float32 | float64](t *Sums, g uint32, rows []int32, vals []T) {
 	if t.base == 0 {
-		choose(t, vals)
+		t.base = baseOf(vals)
 	}
 	if t.base == 0 {
 		t.base = usualBase // for zeros, and what is next to nothing

@@ -47,7 +47,7 @@ func (e *Long) put(x float64) {
 	c[0] += (int64(low&math.MaxUint32) ^ sign) - sign
 	c[1] += (int64(low>>32) ^ sign) - sign
 	c[2] += (int64(high) ^ sign) - sign
-	if e.adds++; e.adds == 1<<30 {
+	if e.adds++; e.adds >= 1<<30 {
 		e.carry()
 	}
 }

@@ -10,7 +10,7 @@ import (
 // returns false if a value, or a sum of all of them, is beyond the 128 bits that groups have.
 func AddSpans[T float32 | float64](t *Sums, spans [][2]int32, lo int32, vals []T, counts []int32) bool {
 	if t.base == 0 {
-		choose(t, vals)
+		t.base = baseOf(vals)
 	}
 	base := int(t.base)
 	if base == 0 {

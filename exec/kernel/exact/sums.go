@@ -69,8 +69,8 @@ func (t *Sums) Held() int64 {
 // N returns how many values group g has.
 func (t *Sums) N(g int) int64 { return t.s[g].n }
 
-// choose determines the base by the first values.
-func choose[T float32 | float64](t *Sums, vals []T) {
+// baseOf determines the base by the first values; 0 if these are nothing but zeros, or next to nothing.
+func baseOf[T float32 | float64](vals []T) int32 {
 	most := 0
 	for _, v := range vals {
 		if e := int(math.Float64bits(float64(v))>>52) & 0x7ff; e != 0x7ff {
@@ -78,18 +78,18 @@ func choose[T float32 | float64](t *Sums, vals []T) {
 		}
 	}
 	switch {
-	case most == 0: // nothing but zeros, or next to nothing
+	case most == 0:
+		return 0
 	case most >= usualBase+usualRoom && most <= usualBase+usualMost:
-		t.base = usualBase
-	default:
-		t.base = int32(min(max((most-otherRoom)&^15, 1), lastBase))
+		return usualBase
 	}
+	return int32(min(max((most-otherRoom)&^15, 1), lastBase))
 }
 
 // AddFloats adds vals[i] to group groups[i].
 func AddFloats[T float32 | float64](t *Sums, groups []uint32, vals []T) {
 	if t.base == 0 {
-		choose(t, vals)
+		t.base = baseOf(vals)
 	}
 	s, base := t.s, int(t.base)
 	if base == 0 {
@@ -168,21 +168,24 @@ func (t *Sums) flush(g uint32) {
 
 // addShort adds 128 bits in units of 2^(base-1075).
 func (e *Long) addShort(lo uint64, hi int64, base int32) {
-	sign := hi >> 63
-	h := uint64(hi)
-	if sign != 0 {
-		var c uint64
-		lo, c = bits.Add64(^lo, 1, 0)
-		h = ^h + c
+	e.addWords(uint(base-1), []uint64{lo, uint64(hi)})
+}
+
+// addWords adds a number of some words in two's complement, the lowest first, of which the last bit is bit at, from
+// 2^-1074 on.
+func (e *Long) addWords(at uint, words []uint64) {
+	sign := int64(words[len(words)-1]) >> 63
+	shift, c, borrow := at&31, e.c[at>>5:], uint64(sign)&1
+	for i, w := range words {
+		w, borrow = bits.Add64(w^uint64(sign), 0, borrow) // its absolute value
+		low, high := w<<shift, w>>1>>(63-shift)
+		for k, v := range [3]uint64{low & math.MaxUint32, low >> 32, high} {
+			if v != 0 {
+				c[2*i+k] += (int64(v) ^ sign) - sign
+			}
+		}
 	}
-	at := uint(base - 1) // of the unit, from 2^-1074 on
-	shift := at & 31
-	top := h >> 1 >> (63 - shift)
-	h, lo = h<<shift|lo>>1>>(63-shift), lo<<shift
-	for i, v := range [5]uint64{lo & math.MaxUint32, lo >> 32, h & math.MaxUint32, h >> 32, top} {
-		e.c[at>>5:][i] += (int64(v) ^ sign) - sign
-	}
-	if e.adds++; e.adds == 1<<30 {
+	if e.adds += 2; e.adds >= 1<<30 {
 		e.carry()
 	}
 }
@@ -198,13 +201,18 @@ func (t *Sums) Value(g int) (v float64, special bool) {
 		}
 		return c.Value(), c.flag != 0
 	}
+	return p.value(t.base), false
+}
+
+// value returns a sum in units of 2^(base-1075), rounded.
+func (p shortSum) value(base int32) float64 {
 	lo, hi := p.lo, uint64(p.hi)
 	if p.hi < 0 {
 		var c uint64
 		lo, c = bits.Add64(^lo, 1, 0)
-		return -roundBits(^hi+c, lo, int(t.base)-1075), false
+		return -roundBits(^hi+c, lo, int(base)-1075)
 	}
-	return roundBits(hi, lo, int(t.base)-1075), false
+	return roundBits(hi, lo, int(base)-1075)
 }
 
 // Merge adds sum ids[i] of o to group groups[i].

@@ -1,0 +1,420 @@
+package exact
+
+import (
+	"encoding/binary"
+	"math"
+	"math/bits"
+)
+
+// Pairs are Σx, Σy, Σx², Σy² and Σxy of pairs of float64s, one of each a group, none of which is
+// rounded. A group has 136 bytes: the sums of values as Sums has them, in 128 bits, and those of
+// products, which have twice as many, in 256.
+//
+//	      unit               holds
+//	Σx    2^(x-1075)         values of exponents x … x+63
+//	Σxy   2^(x+y-2150)       products of such values
+//
+// Pairs that do not fit are in Longs of the group. The zero value has no groups.
+type Pairs struct {
+	s    []shortPair
+	x, y int32 // bases; 0: not chosen, there are no values but zeros
+	long map[uint32]*longPair
+}
+
+type shortPair struct {
+	n          int64
+	x, y       [2]uint64
+	xx, yy, xy [4]uint64
+}
+
+type longPair struct{ x, y, xx, yy, xy Long }
+
+const (
+	shortPairBytes = 8 * 17
+	longPairBytes  = 5 * longBytes
+
+	// Between these bases a product has no bit below the least float64, and is not infinite.
+	leastPairBase = 540
+	lastPairBase  = 1470
+)
+
+// Resize makes room for groups; new ones are empty.
+func (t *Pairs) Resize(groups int) {
+	if groups <= cap(t.s) {
+		t.s = t.s[:max(groups, len(t.s))]
+		return
+	}
+	s := make([]shortPair, groups, groups+groups/2+16)
+	copy(s, t.s)
+	t.s = s
+}
+
+// Held returns the memory of the sums.
+func (t *Pairs) Held() int64 {
+	return shortPairBytes*int64(cap(t.s)) + longPairBytes*int64(len(t.long))
+}
+
+// N returns how many pairs group g has.
+func (t *Pairs) N(g int) int64 { return t.s[g].n }
+
+// pairBase is baseOf for values that are multiplied.
+func pairBase(vals []float64) int32 {
+	base := baseOf(vals)
+	if base == 0 {
+		return 0
+	}
+	return min(max(base, leastPairBase), lastPairBase)
+}
+
+// Add adds the pair of xs[i] and ys[i] to group groups[i].
+func (t *Pairs) Add(groups []uint32, xs, ys []float64) {
+	if t.x == 0 {
+		t.x = pairBase(xs)
+	}
+	if t.y == 0 {
+		t.y = pairBase(ys)
+	}
+	s, bx, by := t.s, int(t.x), int(t.y)
+	xs, ys = xs[:len(groups)], ys[:len(groups)]
+	for i, g := range groups {
+		a, b := math.Float64bits(xs[i]), math.Float64bits(ys[i])
+		ex, ey := uint(int(a>>52)&0x7ff-bx), uint(int(b>>52)&0x7ff-by)
+		mx, my := a&mantissa|1<<52, b&mantissa|1<<52
+		p := &s[g]
+		p.n++
+		if bx == 0 || by == 0 || ex > 63 || ey > 63 {
+			var okx, oky bool
+			mx, ex, okx = odd(a, bx)
+			my, ey, oky = odd(b, by)
+			if !okx || !oky {
+				t.beyond(g).add(xs[i], ys[i])
+				continue
+			}
+		}
+		sx, sy := uint64(int64(a)>>63), uint64(int64(b)>>63)
+		add128(&p.x, mx, ex, sx)
+		add128(&p.y, my, ey, sy)
+		hi, lo := bits.Mul64(mx, mx)
+		add256(&p.xx, hi, lo, 2*ex, 0)
+		hi, lo = bits.Mul64(my, my)
+		add256(&p.yy, hi, lo, 2*ey, 0)
+		hi, lo = bits.Mul64(mx, my)
+		add256(&p.xy, hi, lo, ex+ey, sx^sy)
+		if p.full() {
+			t.flush(g)
+		}
+	}
+}
+
+// odd returns a value's mantissa and its exponent above a base; false if it has bits that are too low or too high.
+func odd(b uint64, base int) (m uint64, e uint, ok bool) {
+	if b<<1 == 0 {
+		return 0, 0, true
+	}
+	exp := int(b>>52) & 0x7ff
+	if base == 0 || exp == 0 {
+		return 0, 0, false
+	}
+	m = b&mantissa | 1<<52
+	switch low := base - exp; {
+	case low > 52:
+		return 0, 0, false
+	case low > 0:
+		return m >> low, 0, m&(1<<low-1) == 0
+	}
+	return m, uint(exp - base), exp-base <= 63
+}
+
+// add128 adds m·2^e, less than 2^116, or its negative where sign has all bits.
+func add128(p *[2]uint64, m uint64, e uint, sign uint64) {
+	lo, c := bits.Add64(p[0], m<<(e&63)^sign, sign&1)
+	p[0] = lo
+	p[1], _ = bits.Add64(p[1], m>>1>>(63-e&63)^sign, c)
+}
+
+// add256 adds (hi·2^64 + lo)·2^e, less than 2^233, or its negative where sign has all bits.
+func add256(p *[4]uint64, hi, lo uint64, e uint, sign uint64) {
+	k, c := e&63, sign&1
+	w0, w1, w2 := lo<<k^sign, (hi<<k|lo>>1>>(63-k))^sign, hi>>1>>(63-k)^sign
+	if e < 64 {
+		p[0], c = bits.Add64(p[0], w0, c)
+		p[1], c = bits.Add64(p[1], w1, c)
+		p[2], c = bits.Add64(p[2], w2, c)
+		p[3], _ = bits.Add64(p[3], sign, c)
+		return
+	}
+	p[1], c = bits.Add64(p[1], w0, c)
+	p[2], c = bits.Add64(p[2], w1, c)
+	p[3], _ = bits.Add64(p[3], w2, c)
+}
+
+// full reports whether one more pair may not fit.
+func (p *shortPair) full() bool {
+	return int64((p.x[1]^p.x[1]<<1)|(p.y[1]^p.y[1]<<1)|(p.xx[3]^p.xx[3]<<1)|(p.yy[3]^p.yy[3]<<1)|(p.xy[3]^p.xy[3]<<1)) < 0
+}
+
+func (l *longPair) add(x, y float64) {
+	l.x.put(x)
+	l.y.put(y)
+	l.xx.AddProduct(x, x)
+	l.yy.AddProduct(y, y)
+	l.xy.AddProduct(x, y)
+}
+
+// addShort adds sums of bases x and y, which are 0 where these are not chosen.
+func (l *longPair) addShort(p *shortPair, x, y int32) {
+	if x > 0 {
+		l.x.addWords(uint(x-1), p.x[:])
+		l.xx.addWords(uint(2*x-1076), p.xx[:])
+	}
+	if y > 0 {
+		l.y.addWords(uint(y-1), p.y[:])
+		l.yy.addWords(uint(2*y-1076), p.yy[:])
+	}
+	if x > 0 && y > 0 {
+		l.xy.addWords(uint(x+y-1076), p.xy[:])
+	}
+}
+
+func (l *longPair) parts() [5]*Long { return [5]*Long{&l.x, &l.y, &l.xx, &l.yy, &l.xy} }
+
+// beyond returns the Longs of a group.
+func (t *Pairs) beyond(g uint32) *longPair {
+	if t.long == nil {
+		t.long = map[uint32]*longPair{}
+	}
+	l := t.long[g]
+	if l == nil {
+		l = &longPair{}
+		t.long[g] = l
+	}
+	return l
+}
+
+// flush moves the sums of a group to its Longs.
+func (t *Pairs) flush(g uint32) {
+	p := &t.s[g]
+	t.beyond(g).addShort(p, t.x, t.y)
+	*p = shortPair{n: p.n}
+}
+
+// whole returns the Longs of a group with all its pairs; nil if it has none.
+func (t *Pairs) whole(g int) *longPair {
+	l := t.long[uint32(g)]
+	if l == nil {
+		return nil
+	}
+	c := *l
+	c.addShort(&t.s[g], t.x, t.y)
+	for _, p := range c.parts() {
+		p.n = t.s[g].n
+	}
+	return &c
+}
+
+// Merge adds sums ids[i] of o to group groups[i].
+func (t *Pairs) Merge(groups []uint32, o *Pairs, ids []uint32) {
+	t.meet(o.x, o.y)
+	for i, g := range groups {
+		k := ids[i]
+		t.merge(g, o.s[k], o.x, o.y)
+		if l := o.long[k]; l != nil {
+			t.beyond(g).merge(l)
+		}
+	}
+}
+
+func (l *longPair) merge(o *longPair) {
+	from := o.parts()
+	for i, p := range l.parts() {
+		p.Merge(from[i])
+	}
+}
+
+// meet has bases that are no higher than x and y, so that sums of these can be added.
+func (t *Pairs) meet(x, y int32) {
+	nx, ny := lower(t.x, x), lower(t.y, y)
+	if nx == t.x && ny == t.y {
+		return
+	}
+	for g := range t.s {
+		if p := &t.s[g]; !p.move(t.x-nx, t.y-ny) {
+			t.flush(uint32(g))
+		}
+	}
+	t.x, t.y = nx, ny
+}
+
+// lower returns the lower of two bases, 0 being none.
+func lower(a, b int32) int32 {
+	if a == 0 || b == 0 {
+		return max(a, b)
+	}
+	return min(a, b)
+}
+
+// move has the sums in units of bases that are lower by dx and dy; false if there is no room for them, which leaves
+// them as they are. A sum of a base that was not chosen is 0, as is one that moves by less than nothing.
+func (p *shortPair) move(dx, dy int32) bool {
+	dx, dy = max(dx, 0), max(dy, 0)
+	to := *p
+	for _, m := range []struct {
+		w  []uint64
+		by int32
+	}{{to.x[:], dx}, {to.y[:], dy}, {to.xx[:], 2 * dx}, {to.yy[:], 2 * dy}, {to.xy[:], dx + dy}} {
+		if m.by > 64*6 {
+			return false
+		}
+		var f fixed
+		f.fill(m.w...)
+		if f.len()+int(m.by) > 64*len(m.w)-2 {
+			return false
+		}
+		f.shift(uint(m.by))
+		copy(m.w, f[:])
+	}
+	*p = to
+	return true
+}
+
+// merge adds sums of bases that are no lower.
+func (t *Pairs) merge(g uint32, o shortPair, x, y int32) {
+	p := &t.s[g]
+	p.n += o.n
+	if (x != t.x && x != 0 || y != t.y && y != 0) && !o.move(x-t.x, y-t.y) {
+		t.beyond(g).addShort(&o, x, y)
+		return
+	}
+	addWords(p.x[:], o.x[:])
+	addWords(p.y[:], o.y[:])
+	addWords(p.xx[:], o.xx[:])
+	addWords(p.yy[:], o.yy[:])
+	addWords(p.xy[:], o.xy[:])
+	if p.full() {
+		t.flush(g)
+	}
+}
+
+func addWords(p, o []uint64) {
+	c := uint64(0)
+	for i, v := range o {
+		p[i], c = bits.Add64(p[i], v, c)
+	}
+}
+
+// words are all words of the sums, for bytes of them.
+func (p *shortPair) words(f func(w *uint64)) {
+	for _, list := range [][]uint64{p.x[:], p.y[:], p.xx[:], p.yy[:], p.xy[:]} {
+		for i := range list {
+			f(&list[i])
+		}
+	}
+}
+
+// pairHead is what every encoded group has.
+const pairHead = shortPairBytes + 4
+
+// Append appends the bytes of the sums of group g, with Longs each after its length.
+func (t *Pairs) Append(dst []byte, g int) []byte {
+	le, p := binary.LittleEndian, &t.s[g]
+	dst = le.AppendUint64(dst, uint64(p.n))
+	p.words(func(w *uint64) { dst = le.AppendUint64(dst, *w) })
+	dst = le.AppendUint16(le.AppendUint16(dst, uint16(t.x)), uint16(t.y))
+	if l := t.long[uint32(g)]; l != nil {
+		c := *l // others may read it
+		for _, s := range c.parts() {
+			at := len(dst)
+			dst = s.Append(append(dst, 0, 0))
+			le.PutUint16(dst[at:], uint16(len(dst)-at-2))
+		}
+	}
+	return dst
+}
+
+// MergeBytes adds what Append wrote to group g, and reports whether b is well-formed.
+func (t *Pairs) MergeBytes(g uint32, b []byte) bool {
+	if len(b) < pairHead {
+		return false
+	}
+	le, at := binary.LittleEndian, 8
+	o := shortPair{n: int64(le.Uint64(b))}
+	o.words(func(w *uint64) { *w, at = le.Uint64(b[at:]), at+8 })
+	x, y := int32(le.Uint16(b[at:])), int32(le.Uint16(b[at+2:]))
+	for _, base := range []int32{x, y} {
+		if base != 0 && (base < leastPairBase || base > lastPairBase) {
+			return false
+		}
+	}
+	if o.n < 0 || o.full() {
+		return false
+	}
+	var l longPair
+	if b = b[pairHead:]; len(b) > 0 {
+		for _, s := range l.parts() {
+			if len(b) < 2 {
+				return false
+			}
+			n := int(le.Uint16(b))
+			if b = b[2:]; n > len(b) || !s.Decode(b[:n]) {
+				return false
+			}
+			b = b[n:]
+		}
+		if len(b) > 0 {
+			return false
+		}
+		t.beyond(g).merge(&l)
+	}
+	t.meet(x, y)
+	t.merge(g, o, x, y)
+	return true
+}
+
+// Moments of a group of pairs are what statistics of two variables follow from.
+type Moments struct {
+	N                int64
+	X, Y             float64 // Σx, Σy
+	XX, YY, XY       float64 // Σ(x−x̄)², Σ(y−ȳ)², Σ(x−x̄)(y−ȳ); NaN where a value or a product is infinite
+	FiniteX, FiniteY bool
+}
+
+// Moments returns those of group g, each rounded once.
+func (t *Pairs) Moments(g int) Moments {
+	p := &t.s[g]
+	m := Moments{N: p.n, FiniteX: true, FiniteY: true}
+	if p.n == 0 {
+		return m
+	}
+	l := t.whole(g)
+	if l == nil {
+		bx, by := int(max(t.x, leastPairBase)), int(max(t.y, leastPairBase))
+		var x, y, xx, yy, xy fixed
+		x.fill(p.x[:]...)
+		y.fill(p.y[:]...)
+		xx.fill(p.xx[:]...)
+		yy.fill(p.yy[:]...)
+		xy.fill(p.xy[:]...)
+		m.X, m.Y = shortSum{lo: p.x[0], hi: int64(p.x[1])}.value(int32(bx)), shortSum{lo: p.y[0], hi: int64(p.y[1])}.value(int32(by))
+		var ok, ok1, ok2 bool
+		m.XX, ok = spreadOf(xx, 2*bx-2150, x, bx-1075, x, bx-1075, p.n)
+		m.YY, ok1 = spreadOf(yy, 2*by-2150, y, by-1075, y, by-1075, p.n)
+		m.XY, ok2 = spreadOf(xy, bx+by-2150, x, bx-1075, y, by-1075, p.n)
+		if ok && ok1 && ok2 {
+			return m
+		}
+		l = &longPair{}
+		l.addShort(p, t.x, t.y)
+		l.x.n = p.n
+	}
+	m.X, m.Y, m.FiniteX, m.FiniteY = l.x.Value(), l.y.Value(), l.x.flag == 0, l.y.flag == 0
+	spread := func(xy, x, y *Long) float64 {
+		f := LongSpread(xy, x, y)
+		if math.Abs(f) <= float64(p.n)*0x1p-1073 {
+			return 0 // products have lost as much: a constant column has no spread
+		}
+		return f
+	}
+	l.y.n = l.x.n
+	m.XX, m.YY, m.XY = spread(&l.xx, &l.x, &l.x), spread(&l.yy, &l.y, &l.y), spread(&l.xy, &l.x, &l.y)
+	return m
+}

@@ -1,0 +1,160 @@
+package exact
+
+import (
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"testing"
+)
+
+// TestPairs adds pairs in any order, in parts that are merged, some of them encoded, parts with other scales among
+// them: what follows from the sums is what follows from the true ones, to the bit.
+func TestPairs(t *testing.T) {
+	r := rand.New(rand.NewPCG(15, 5))
+	kinds := []string{"money", "uniform", "wide", "integers", "halves", "large", "zeros", "small", "cancelled", "greatest", "wild", "denormal"}
+	special := []float64{math.NaN(), math.Inf(1), math.Inf(-1)}
+	for _, kx := range kinds {
+		for _, ky := range kinds {
+			for try := range 6 {
+				const groups = 3
+				n := 1 + r.IntN(200)
+				xs, ys, of := make([]float64, n), make([]float64, n), make([]uint32, n)
+				for i := range xs {
+					xs[i], ys[i], of[i] = sumKinds[kx](r), sumKinds[ky](r), uint32(r.IntN(groups))
+					switch {
+					case try == 0:
+						xs[i] = 0.1 // a constant column
+					case try == 1 && r.IntN(100) == 0:
+						xs[i] = special[r.IntN(3)]
+					case try == 2 && r.IntN(20) == 0:
+						ys[i] = sumKinds["wide"](r)
+					case try == 3:
+						ys[i] = -ys[i]
+					}
+				}
+				var want [groups]longPair
+				for i, g := range of {
+					want[g].add(xs[i], ys[i])
+					want[g].x.n++
+				}
+				parts := make([]Pairs, 1+r.IntN(4))
+				for p := range parts {
+					parts[p].Resize(groups)
+					for at, to := p*n/len(parts), (p+1)*n/len(parts); at < to; {
+						end := min(at+1+r.IntN(50), to)
+						parts[p].Add(of[at:end], xs[at:end], ys[at:end])
+						at = end
+					}
+				}
+				var got Pairs
+				got.Resize(groups)
+				ids := []uint32{0, 1, 2}
+				for i := range parts {
+					if r.IntN(2) == 0 {
+						got.Merge(ids, &parts[i], ids)
+						continue
+					}
+					for g := range groups {
+						b := parts[i].Append(nil, g)
+						var scrap Pairs
+						scrap.Resize(groups)
+						if scrap.MergeBytes(uint32(g), b[:len(b)-1]) {
+							t.Fatal("a truncated state is accepted")
+						}
+						if !got.MergeBytes(uint32(g), b) {
+							t.Fatal("a complete state is refused")
+						}
+					}
+				}
+				for g := range groups {
+					l, have := &want[g], got.Moments(g)
+					if have.N != l.x.n {
+						t.Fatalf("%d pairs, not %d", have.N, l.x.n)
+					}
+					if have.N == 0 {
+						continue
+					}
+					l.y.n = l.x.n
+					check := func(name string, got, want float64) {
+						t.Helper()
+						if math.Abs(want) <= float64(have.N)*0x1p-1073 {
+							want = 0
+						}
+						if got != want && (got == got || want == want) {
+							t.Fatalf("%s of %s and %s: %v, not %v", name, kx, ky, got, want)
+						}
+					}
+					check("xx", have.XX, LongSpread(&l.xx, &l.x, &l.x))
+					check("yy", have.YY, LongSpread(&l.yy, &l.y, &l.y))
+					check("xy", have.XY, LongSpread(&l.xy, &l.x, &l.y))
+					if x, y := l.x.Value(), l.y.Value(); math.Float64bits(have.X+0) != math.Float64bits(x+0) && x == x || have.Y != y && y == y {
+						t.Fatalf("sums of %s and %s: %v and %v, not %v and %v", kx, ky, have.X, have.Y, x, y)
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestPairProducts: sums of products are those of exact fractions, and values of similar size need no Longs.
+func TestPairProducts(t *testing.T) {
+	r := rand.New(rand.NewPCG(16, 5))
+	for _, kind := range []string{"money", "uniform", "large", "zeros"} {
+		var p Pairs
+		p.Resize(1)
+		x, y, xy := new(big.Rat), new(big.Rat), new(big.Rat)
+		n := 300
+		xs, ys := make([]float64, n), make([]float64, n)
+		for i := range xs {
+			xs[i], ys[i] = sumKinds[kind](r), -sumKinds["money"](r)
+			a, b := new(big.Rat).SetFloat64(xs[i]), new(big.Rat).SetFloat64(ys[i])
+			x.Add(x, a)
+			y.Add(y, b)
+			xy.Add(xy, a.Mul(a, b))
+		}
+		p.Add(make([]uint32, n), xs, ys)
+		x.Mul(x, y)
+		want, _ := xy.Sub(xy, x.Quo(x, new(big.Rat).SetInt64(int64(n)))).Float64()
+		if got := p.Moments(0); got.XY != want || len(p.long) > 0 {
+			t.Errorf("%s: %v, not %v; %d are long", kind, got.XY, want, len(p.long))
+		}
+	}
+}
+
+// TestPairsFill: sums that fill their words go on.
+func TestPairsFill(t *testing.T) {
+	var p Pairs
+	p.Resize(1)
+	const n = 1 << 13
+	xs, of := make([]float64, n), make([]uint32, n)
+	for i := range xs {
+		xs[i] = 0x1.fffffp33
+	}
+	var want longPair
+	p.Add(of[:1], []float64{0x1p0}, []float64{0x1p0}) // a base so that the others are the greatest that it holds
+	want.add(1, 1)
+	for range 8 {
+		p.Add(of, xs, xs)
+		for range n {
+			want.add(xs[0], xs[0])
+		}
+	}
+	want.x.n = 8*n + 1
+	if got, want := p.Moments(0).XY, LongSpread(&want.xy, &want.x, &want.y); got != want || len(p.long) == 0 {
+		t.Errorf("%v, not %v; %d are long", got, want, len(p.long))
+	}
+}
+
+func BenchmarkPairs(b *testing.B) {
+	r := rand.New(rand.NewPCG(17, 5))
+	xs, ys, of := make([]float64, 8192), make([]float64, 8192), make([]uint32, 8192)
+	for i := range xs {
+		xs[i], ys[i], of[i] = sumKinds["money"](r), r.NormFloat64(), uint32(r.IntN(60000))
+	}
+	var p Pairs
+	p.Resize(60000)
+	b.SetBytes(16 * 8192)
+	for b.Loop() {
+		p.Add(of, xs, ys)
+	}
+}

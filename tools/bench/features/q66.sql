@@ -1,0 +1,2 @@
+-- correlations of integers a kind and month
+SELECT kind, extract(month FROM ts) AS m, corr(item_id, amount), covar_samp(amount, price::double precision), regr_count(amount, item_id) FROM events GROUP BY 1, 2 ORDER BY 1, 2

@@ -1,0 +1,2 @@
+-- the trend of a user's amounts
+SELECT count(*), avg(s) FROM (SELECT user_id, regr_slope(amount, extract(epoch FROM ts)::double precision) AS s FROM events GROUP BY user_id HAVING count(amount) > 5) AS ans

@@ -1,0 +1,2 @@
+-- the commonest text, and different addresses, a user
+SELECT count(*), sum(n), min(k) FROM (SELECT user_id, mode() WITHIN GROUP (ORDER BY kind) AS k, count(DISTINCT url) AS n FROM events GROUP BY user_id) AS ans

@@ -1,0 +1,2 @@
+-- discrete medians of integers and fixed numerics a user
+SELECT count(*), sum(a), sum(b) FROM (SELECT user_id, percentile_disc(0.5) WITHIN GROUP (ORDER BY item_id) AS a, percentile_disc(0.9) WITHIN GROUP (ORDER BY price) AS b FROM events GROUP BY user_id) AS ans
