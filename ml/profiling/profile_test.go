@@ -75,7 +75,7 @@ func TestHistogramsMerge(t *testing.T) {
 // TestTallies: what is counted side by side in blocks is what counting one number after the other gives, for columns of
 // more keys than a tally has pages for, too.
 func TestTallies(t *testing.T) {
-	const cols = columnsAtOnce + 3
+	const cols = 4*columnsAtOnce + 3
 	for _, narrow := range []bool{true, false} {
 		r := rand.New(rand.NewPCG(3, 3))
 		d := &Drafter{scratch: &keyCounts{}, centers: make([]float64, cols)}

@@ -21,7 +21,7 @@ const (
 	// otherKeys is how many keys outside of pages are added to the histogram at a time.
 	otherKeys = 4096
 	// columnsAtOnce is the number of columns that are read side by side: their values of a tile are neighbours in memory.
-	columnsAtOnce = 8
+	columnsAtOnce = 2
 )
 
 // outside counts a key whose page there is not yet.
