@@ -63,7 +63,7 @@ for shape in a.shapes.split(","):
             copy.write(",".join(map(repr, row.tolist())) + f",{float(target)!r}\n")
     model = LinearRegression()
     peer = least(a.runs, time.process_time, lambda: model.fit(x, y))
-    ours = least(a.runs, processor, lambda: connection.execute("train or replace model bench_few using linear_regression predict y as select * from bench_few"))
+    ours = least(a.runs, processor, lambda: connection.execute("train or replace model bench_few using linear_regression predict y with (standardize = false) as select * from bench_few"))
     weights = dict(connection.execute("select feature, weight from ml.weights('bench_few')").fetchall())
     coef = np.array([weights[f"x{j}"] for j in range(d)])
     error = np.linalg.norm(coef - model.coef_) / np.linalg.norm(model.coef_)
