@@ -13,17 +13,18 @@ import (
 
 // driver implements family.Driver.
 type driver struct {
-	g      *glm
-	s      *family.Setup
-	root   root
-	how    string
-	primal string // how, where there were not few rows
-	errors bool   // standard errors are wanted
-	sparse bool   // features are, and no products of columns are computed
-	stop   bool   // early_stop
-	least  float64
-	kept   family.Charge
-	from   []float64 // start of a training that continues from a model; nil for others
+	g       *glm
+	s       *family.Setup
+	root    root
+	how     string
+	primal  string // how, where there were not few rows
+	errors  bool   // standard errors are wanted
+	sparse  bool   // features are, and no products of columns are computed
+	stop    bool   // early_stop
+	least   float64
+	kept    family.Charge
+	threads threads
+	from    []float64 // start of a training that continues from a model; nil for others
 
 	progress
 	first     *optim.Preconditioner // what L-BFGS begins with; nil for nothing
@@ -79,7 +80,7 @@ type progress struct {
 // NewDriver implements family.Family.
 func (g *glm) NewDriver(s *family.Setup, n *family.Node) (family.Driver, error) {
 	o := s.Options
-	d := &driver{g: g, s: s, kept: n.Charge(), stop: o.Bool("early_stop", o.Given("min_rel_progress")), least: o.Float("min_rel_progress", 0.01)}
+	d := &driver{g: g, s: s, kept: n.Charge(), threads: threads{n: n.Threads}, stop: o.Bool("early_stop", o.Given("min_rel_progress")), least: o.Float("min_rel_progress", 0.01)}
 	d.state = family.State{TrainLoss: math.NaN(), ValidationLoss: math.NaN()}
 	d.bestLoss, d.lastVal, d.lastTr, d.width = math.Inf(1), math.NaN(), math.NaN(), 1
 	p := g.problem(s)

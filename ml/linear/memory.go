@@ -7,13 +7,13 @@ import "github.com/tributarydb/tributary/ml/optim"
 func (d *driver) bytes() int64 {
 	p := d.root.problem
 	vectors := optim.CoreVectors + 3 // a gradient, and the best or the last parameters
-	squares := 0
+	squares, factor := 0, int64(0)
 	switch d.how {
 	case byGram: // products, the equations and their factor; Newton's method may come after
-		squares = 3
+		squares, factor = 3, optim.FactorBytes(p.per)
 	case byRows: // the rows, their products and the factor; where it does not fit, what comes then
-		m := int(d.s.Counted)
-		rows := 8 * (2*int64(m)*int64(p.per+p.width()) + 3*int64(m)*int64(m))
+		m := d.s.Counted
+		rows := 16*m*int64(p.per+p.width()) + dualBytes(m)
 		as := *d
 		as.how = d.primal
 		return max(rows+8*8*int64(p.size()), as.bytes())
@@ -36,5 +36,5 @@ func (d *driver) bytes() int64 {
 		squares = max(squares, 1)
 	}
 	side := int64(p.per + 1)
-	return 8 * (int64(vectors)*int64(p.size()) + int64(squares)*side*side + 4*side)
+	return 8*(int64(vectors)*int64(p.size())+int64(squares)*side*side+4*side) + factor
 }

@@ -1,27 +1,21 @@
 package linear
 
 import (
-	"math"
 	"slices"
 
 	"github.com/tributarydb/tributary/exec/kernel/exact"
 	"github.com/tributarydb/tributary/exec/kernel/f64"
 	"github.com/tributarydb/tributary/ml/block"
-	"github.com/tributarydb/tributary/ml/optim"
 )
 
-// Where rows weigh less than there are columns, least squares is solved in its dual form: with A the
-// rows, centred where there is an intercept and multiplied by the root of their share of the weight, and
-// t the targets likewise, the weights that minimise ½‖Aw - t‖² + ½·l2·‖w‖² are Aᵀα with
-// (AAᵀ + l2)α = t (Saunders, Gammerman and Vovk, "Ridge regression learning algorithm in dual variables",
-// 1998). Without a penalty they are the shortest of those that fit, as scikit-learn's. The root gets the
-// few rows themselves; it sorts them and adds up the weights of equal ones, so that neither their
-// order nor copies matter.
+// Where rows weigh less than there are columns, least squares is solved in its dual form (dual.go). The
+// root gets the few rows themselves; it sorts them and adds up the weights of equal ones, so that neither
+// their order nor copies matter.
 
 // Limits of rows that are sent to the root.
 const (
 	mostRows   = 1 << 11
-	mostValues = 1 << 23
+	mostValues = 3 << 22
 )
 
 // width is the length of a row that is sent: weight, target, numbers and categories.
@@ -120,39 +114,4 @@ func (s *sample) center() (x []float64, y float64) {
 		s.y[i] -= y
 	}
 	return x, y
-}
-
-// dual returns the weights of least squares; ok is false where rows of the same line have other
-// targets, which no weights fit.
-func (s *sample) dual(l2 float64) (w []float64, ok bool) {
-	m := len(s.x)
-	k, t, root := make([]float64, m*m), make([]float64, m), make([]float64, m)
-	for i := range m {
-		root[i] = math.Sqrt(s.w[i])
-		t[i] = float64(root[i] * s.y[i])
-	}
-	for i := range m {
-		for j := i; j < m; j++ {
-			v := float64(float64(root[i]*root[j]) * f64.Dot(s.x[i], s.x[j]))
-			if i == j {
-				v += l2
-			}
-			k[i*m+j], k[j*m+i] = v, v
-		}
-	}
-	c := optim.Factor(slices.Clone(k), m)
-	alpha, rest, step := make([]float64, m), slices.Clone(t), make([]float64, m)
-	for range 3 { // the solution, and what rounding took from it
-		c.Solve(step, rest)
-		f64.Axpy(alpha, 1, step)
-		for i := range m {
-			rest[i] = t[i] - f64.Dot(k[i*m:][:m], alpha)
-		}
-	}
-	size := math.Sqrt(f64.Dot(t, t))
-	w = make([]float64, len(s.x[0]))
-	for i, row := range s.x {
-		f64.Axpy(w, float64(alpha[i]*root[i]), row)
-	}
-	return w, math.Sqrt(f64.Dot(rest, rest)) <= float64(1e-9*size)
 }

@@ -102,3 +102,110 @@ func TestFewRowsThatDisagree(t *testing.T) {
 		t.Errorf("the prediction is %v, the mean of both targets %v", v, d.Y[0]+2)
 	}
 }
+
+// TestFewDependentRows: of rows that span fewer dimensions than they are, with targets that no weights fit, the errors
+// are orthogonal to all columns, and the weights lie in the span of the rows: there is one such solution.
+func TestFewDependentRows(t *testing.T) {
+	for _, intercept := range []bool{true, false} {
+		const rows, cols, rank = 90, 120, 7
+		r := rand.New(rand.NewPCG(4, 2))
+		factors := make([][]float64, rank)
+		for k := range factors {
+			for range cols {
+				factors[k] = append(factors[k], r.NormFloat64())
+			}
+		}
+		d := &familytest.Data{}
+		for range rows {
+			x := make([]float64, cols)
+			for _, f := range factors {
+				f64.Axpy(x, r.NormFloat64(), f)
+			}
+			d.X, d.Y = append(d.X, x), append(d.Y, 5+r.NormFloat64())
+		}
+		got := familytest.Same(t, linearRegression, d, "fit_intercept", intercept)
+		if got.State.Iteration != 1 || !got.State.Converged {
+			t.Errorf("intercept %v: %+v", intercept, got.State)
+		}
+		theta := got.Predictor.(*predictor).theta
+		sums, square, total := make([]float64, cols), 0.0, 0.0
+		for i, x := range d.X {
+			e := d.Y[i] - theta[cols] - f64.Dot(x, theta[:cols])
+			f64.Axpy(sums, e, x)
+			square += e * e
+			total += e
+		}
+		for j, v := range sums {
+			if math.Abs(v) > 1e-9 {
+				t.Errorf("intercept %v: the errors times column %d are %v", intercept, j, v)
+			}
+		}
+		if intercept && math.Abs(total) > 1e-9 {
+			t.Errorf("the errors' sum is %v", total)
+		}
+		if square /= rows; !(square > 0.5) || math.Abs(got.State.TrainLoss-square) > 1e-12 {
+			t.Errorf("intercept %v: the loss is %v, by hand %v", intercept, got.State.TrainLoss, square)
+		}
+		var basis [][]float64
+		left := append([]float64{}, theta[:cols]...)
+		for _, f := range append(factors, left) {
+			for range 2 {
+				for _, b := range basis {
+					f64.Axpy(f, -f64.Dot(f, b), b)
+				}
+			}
+			if &f[0] != &left[0] {
+				f64.Scale(f, 1/norm2(f))
+				basis = append(basis, f)
+			}
+		}
+		if norm2(left) > 1e-10*norm2(theta[:cols]) {
+			t.Errorf("intercept %v: %v of the weights is outside of the rows' span", intercept, norm2(left))
+		}
+	}
+}
+
+// TestDualFallsBack: where the rows do not suffice for rounding, the columns decide, from the beginning.
+func TestDualFallsBack(t *testing.T) {
+	d := fewRows(5, 12, 20)
+	for i := range d.X { // a column that is another one, but for less than the products' digits
+		d.X[i][3] = d.X[i][2] * (1 + 1e-9*float64(i%2))
+		for j := 4; j < len(d.X[i]); j++ {
+			d.X[i][j] = d.X[i][2]
+		}
+	}
+	got := familytest.Same(t, linearRegression, d, "l2_reg", 1e-17)
+	if loss := got.State.TrainLoss; !(loss >= 0) || !got.State.Converged {
+		t.Errorf("%+v", got.State)
+	}
+}
+
+// TestRowProducts compares with chains of single products, for sizes that are no multiples of what is multiplied at
+// once, in any order.
+func TestRowProducts(t *testing.T) {
+	r := rand.New(rand.NewPCG(6, 6))
+	for _, size := range [][2]int{{1, 1}, {7, 300}, {8, 256}, {130, 257}, {265, 520}} {
+		a := make([][]float64, size[0])
+		for i := range a {
+			for range size[1] {
+				a[i] = append(a[i], r.NormFloat64())
+			}
+		}
+		d := &threads{n: 3}
+		got := rowProducts(a, d.each)
+		if d.broken != nil {
+			t.Fatal(d.broken)
+		}
+		for i, x := range a {
+			for j, y := range a {
+				want := 0.0
+				for k := range x {
+					want = f64.FMA(x[k], y[k], want)
+				}
+				if got[i*len(a)+j] != want {
+					t.Fatalf("%v: product of %d and %d is %v, want %v", size, i, j, got[i*len(a)+j], want)
+				}
+			}
+		}
+	}
+}

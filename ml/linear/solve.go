@@ -96,7 +96,10 @@ func (d *driver) solve(p *partial) error {
 				}
 			}
 		}
-		c := optim.Factor(h, q.n)
+		c := optim.FactorOn(h, q.n, d.threads.each)
+		if d.threads.broken != nil {
+			return d.threads.broken
+		}
 		c.Solve(w, q.r)
 		exact = c.Least > rough
 	}
@@ -157,15 +160,13 @@ func (d *driver) solveRows(flat []float64) error {
 	if d.root.intercept {
 		mean, meanY = s.center()
 	}
-	w, ok := s.dual(d.root.l2)
-	if !ok { // by the columns, as if there were more rows
-		d.how, d.phase = d.primal, toBound
-		return nil
+	w, square, ok := s.dual(d.root.l2, d.threads.each).solve(d.root.intercept)
+	if d.threads.broken != nil {
+		return d.threads.broken
 	}
-	loss := s.within
-	for i, row := range s.x {
-		e := f64.Dot(row, w) - s.y[i]
-		loss += float64(s.w[i] * float64(e*e))
+	if !ok { // by the columns, as if there were more rows
+		d.how, d.phase, d.bound = d.primal, toBound, nil
+		return nil
 	}
 	intercept := 0.0
 	if d.root.intercept {
@@ -176,7 +177,7 @@ func (d *driver) solveRows(flat []float64) error {
 	}
 	st := &d.state
 	st.Iteration, st.Converged, st.Stopped = 1, true, optim.Converged.String()
-	st.TrainLoss = float64(0.5 * loss * d.g.scale)
+	st.TrainLoss = float64(0.5 * float64(s.within+square) * d.g.scale)
 	d.theta = append(w, intercept)
 	if d.s.Held > 0 {
 		d.phase = toHeld

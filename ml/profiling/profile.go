@@ -3,9 +3,9 @@ package profiling
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 
-	"github.com/tributarydb/tributary/exec/kernel/f64"
 	"github.com/tributarydb/tributary/exec/profile"
 	"github.com/tributarydb/tributary/ml/block"
 	"github.com/tributarydb/tributary/ml/canon"
@@ -120,7 +120,7 @@ type draftCol struct {
 
 // DraftBytes is about the most memory that a draft takes.
 func DraftBytes(f *feature.Fitted) int64 {
-	return int64(len(columnsOf(f)))*histogramSize*16*2 + scratchBytes
+	return int64(len(columnsOf(f)))*(histogramSize*16*2+tallyBytes) + scratchBytes
 }
 
 // Drafter counts the values of blocks. It is for one goroutine.
@@ -130,6 +130,9 @@ type Drafter struct {
 	centers []float64
 	draft   Draft
 	scratch *keyCounts
+	tallies []*tally // of columns of numbers, what is not in the draft yet; nil for others
+	since   int      // rows in tallies
+	room    [columnsAtOnce][otherKeys]uint32
 }
 
 // NewDrafter makes one for rows with these Centers; nil where their features have no profile.
@@ -138,10 +141,12 @@ func NewDrafter(f *feature.Fitted, centers []float64) *Drafter {
 	if d.cols == nil || len(d.cols) != len(centers) {
 		return nil
 	}
-	d.draft.Cols = make([]draftCol, len(d.cols))
+	d.draft.Cols, d.tallies = make([]draftCol, len(d.cols)), make([]*tally, len(d.cols))
 	for k, p := range d.cols {
 		if n := valuesOf(&f.Cols[p.col]); n > 0 {
 			d.draft.Cols[k].slots = make([]int64, n+2)
+		} else {
+			d.tallies[k] = &tally{}
 		}
 	}
 	return d
@@ -178,7 +183,21 @@ func statsOf(s *feature.Spec, st *feature.Stats, name string) *feature.ColStats 
 }
 
 // Draft returns what was counted.
-func (d *Drafter) Draft() *Draft { return &d.draft }
+func (d *Drafter) Draft() *Draft {
+	d.settle()
+	return &d.draft
+}
+
+// settle moves what tallies counted into the draft.
+func (d *Drafter) settle() {
+	for k, t := range d.tallies {
+		if t != nil {
+			to := &d.draft.Cols[k].numbers
+			*to = to.merge(t.take())
+		}
+	}
+	d.since = 0
+}
 
 // Add counts the rows of a block that have a weight.
 func (d *Drafter) Add(b *block.Block) {
@@ -191,16 +210,19 @@ func (d *Drafter) Add(b *block.Block) {
 			d.draft.Rows++
 		}
 	}
+	if d.since+b.Rows > math.MaxUint32 {
+		d.settle()
+	}
+	d.since += b.Rows
+	if b.X32 != nil {
+		numbers(d, b.X32, b, weights)
+	} else {
+		numbers(d, b.X64, b, weights)
+	}
 	for k := range d.cols {
 		p, to := &d.cols[k], &d.draft.Cols[k]
 		c := &d.f.Cols[p.col]
 		if to.slots == nil {
-			if b.X32 != nil {
-				to.missing += addNumbers(d.scratch, b.X32, b.Rows, b.Dense, p, d.centers[k], weights)
-			} else {
-				to.missing += addNumbers(d.scratch, b.X64, b.Rows, b.Dense, p, d.centers[k], weights)
-			}
-			to.numbers = to.numbers.merge(d.scratch.take())
 			continue
 		}
 		for i := range b.Rows {
@@ -214,34 +236,6 @@ func (d *Drafter) Add(b *block.Block) {
 			to.slots[s]++
 		}
 	}
-}
-
-// addNumbers counts the keys of a column's numbers, and returns how many are missing.
-func addNumbers[T float32 | float64](to *keyCounts, x []T, rows, width int, p *profiled, center float64, weights []float64) (missing int64) {
-	for from := 0; from < rows; from += f64.Lanes {
-		vals := x[from*width+p.dense*f64.Lanes:][:f64.Lanes]
-		n := min(f64.Lanes, rows-from)
-		if p.null < 0 && weights == nil {
-			for _, v := range vals[:n] {
-				if v != v {
-					missing++
-					continue
-				}
-				to.add(keyOf(float32(float64(v) - center)))
-			}
-			continue
-		}
-		for i, v := range vals[:n] {
-			switch {
-			case weights != nil && !(weights[from+i] > 0):
-			case v != v || p.null >= 0 && x[from*width+p.null*f64.Lanes+i] != 0:
-				missing++
-			default:
-				to.add(keyOf(float32(float64(v) - center)))
-			}
-		}
-	}
-	return missing
 }
 
 // MergeDrafts adds the second to the first, which are of the same features.

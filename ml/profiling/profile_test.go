@@ -7,6 +7,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/tributarydb/tributary/exec/kernel/f64"
+	"github.com/tributarydb/tributary/ml/block"
 	"github.com/tributarydb/tributary/ml/canon"
 )
 
@@ -66,6 +68,75 @@ func TestHistogramsMerge(t *testing.T) {
 		}
 		if n > 1000 && slices.Max(counts) > int64(n/20) {
 			t.Errorf("of %d numbers %d are in one of %d bins", n, slices.Max(counts), len(counts))
+		}
+	}
+}
+
+// TestTallies: what is counted side by side in blocks is what counting one number after the other gives, for columns of
+// more keys than a tally has pages for, too.
+func TestTallies(t *testing.T) {
+	const cols = 4*columnsAtOnce + 3
+	for _, narrow := range []bool{true, false} {
+		r := rand.New(rand.NewPCG(3, 3))
+		d := &Drafter{scratch: &keyCounts{}, centers: make([]float64, cols)}
+		want, missing := make([]keyCounts, cols), make([]int64, cols)
+		d.draft.Cols = make([]draftCol, cols)
+		for k := range cols {
+			d.cols, d.tallies = append(d.cols, profiled{dense: k, null: -1}), append(d.tallies, &tally{})
+			d.centers[k] = float64(k % 3)
+		}
+		d.cols[2].null = 5
+		for n := range 5 {
+			b := block.New(3000+n, cols, 0, narrow)
+			var weights []float64
+			if n%2 == 1 {
+				weights = b.W[:b.Rows]
+			}
+			for i := range b.Rows {
+				b.W[i] = float64(r.IntN(3))
+				for k := range cols {
+					v := r.NormFloat64()
+					switch {
+					case k == 1:
+						v = math.Exp(60 * v) // of any size
+					case k == 4 && r.IntN(5) == 0:
+						v = math.NaN()
+					case k == 5:
+						v = float64(r.IntN(2))
+					}
+					at := (i/f64.Lanes*cols+k)*f64.Lanes + i%f64.Lanes
+					if narrow {
+						v = float64(float32(v))
+						b.X32[at] = float32(v)
+					} else {
+						b.X64[at] = v
+					}
+				}
+				for k := range cols {
+					v := b.Value(i, k)
+					switch {
+					case weights != nil && b.W[i] == 0:
+					case v != v || k == 2 && b.Value(i, 5) != 0:
+						missing[k]++
+					default:
+						want[k].add(keyOf(float32(v - d.centers[k])))
+					}
+				}
+			}
+			if narrow {
+				numbers(d, b.X32, b, weights)
+			} else {
+				numbers(d, b.X64, b, weights)
+			}
+			if n == 2 {
+				d.settle()
+			}
+		}
+		got := d.Draft()
+		for k := range cols {
+			if c := &got.Cols[k]; c.missing != missing[k] || !reflect.DeepEqual(c.numbers, want[k].take()) {
+				t.Errorf("narrow %v: column %d differs, %d are missing, not %d", narrow, k, c.missing, missing[k])
+			}
 		}
 	}
 }

@@ -1,0 +1,28 @@
+package profiling
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/tributarydb/tributary/ml/block"
+)
+
+// BenchmarkNumbers counts 8,192 rows of 200 normal numbers.
+func BenchmarkNumbers(b *testing.B) {
+	const cols = 200
+	d := &Drafter{scratch: &keyCounts{}, centers: make([]float64, cols)}
+	d.draft.Cols = make([]draftCol, cols)
+	for k := range cols {
+		d.cols, d.tallies = append(d.cols, profiled{dense: k, null: -1}), append(d.tallies, &tally{})
+	}
+	x := block.New(8192, cols, 0, true)
+	r := rand.New(rand.NewPCG(1, 1))
+	for i := range x.X32 {
+		x.X32[i] = float32(r.NormFloat64())
+	}
+	b.SetBytes(int64(4 * len(x.X32)))
+	for b.Loop() {
+		numbers(d, x.X32, x, nil)
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(x.X32)), "ns/value")
+}
