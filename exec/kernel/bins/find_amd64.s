@@ -5,7 +5,7 @@
 #include "textflag.h"
 
 // func findAVX2(dst *byte, v *float64, n int, first *byte, edges *float32, most int, center float64, by float64, middle float64, narrow uint64)
-// Requires: AVX, AVX2, MMX+, SSE2
+// Requires: AVX, AVX2, MMX+
 TEXT ·findAVX2(SB), NOSPLIT, $0-80
 	MOVQ         dst+0(FP), AX
 	MOVQ         v+8(FP), CX
@@ -14,12 +14,9 @@ TEXT ·findAVX2(SB), NOSPLIT, $0-80
 	MOVQ         edges+32(FP), SI
 	MOVQ         most+40(FP), DI
 	MOVQ         narrow+72(FP), R8
-	MOVSD        center+48(FP), X0
-	VBROADCASTSD X0, Y0
-	MOVSD        by+56(FP), X1
-	VBROADCASTSD X1, Y1
-	MOVSD        middle+64(FP), X2
-	VBROADCASTSD X2, Y2
+	VBROADCASTSD center+48(FP), Y0
+	VBROADCASTSD by+56(FP), Y1
+	VBROADCASTSD middle+64(FP), Y2
 	VPXOR        Y4, Y4, Y4
 	VPCMPEQD     Y3, Y3, Y3
 	VPSLLD       $0x1f, Y3, Y5
@@ -89,19 +86,16 @@ found:
 	RET
 
 // func findAVX512(dst *byte, v *float64, n int, levels *[64]float32, center float64, by float64, middle float64, narrow uint64)
-// Requires: AVX, AVX512DQ, AVX512F, MMX+, SSE2
+// Requires: AVX, AVX512DQ, AVX512F, MMX+
 TEXT ·findAVX512(SB), NOSPLIT, $0-64
 	MOVQ         dst+0(FP), AX
 	MOVQ         v+8(FP), CX
 	MOVQ         n+16(FP), DX
 	MOVQ         levels+24(FP), BX
 	MOVQ         narrow+56(FP), SI
-	MOVSD        center+32(FP), X0
-	VBROADCASTSD X0, Z0
-	MOVSD        by+40(FP), X1
-	VBROADCASTSD X1, Z1
-	MOVSD        middle+48(FP), X2
-	VBROADCASTSD X2, Z2
+	VBROADCASTSD center+32(FP), Z0
+	VBROADCASTSD by+40(FP), Z1
+	VBROADCASTSD middle+48(FP), Z2
 	VBROADCASTSS 4(BX), Z3
 	VMOVUPS      8(BX), Z4
 	VMOVUPS      16(BX), Z5

@@ -32,9 +32,10 @@ func find256() {
 	first, edges := Load(Param("first"), GP64()), Load(Param("edges"), GP64())
 	most, narrow := Load(Param("most"), GP64()), Load(Param("narrow"), GP64())
 	center, by, middle := YMM(), YMM(), YMM()
-	VBROADCASTSD(Load(Param("center"), XMM()), center)
-	VBROADCASTSD(Load(Param("by"), XMM()), by)
-	VBROADCASTSD(Load(Param("middle"), XMM()), middle)
+	// Not by way of XMM: what SSE does while the upper parts are in use takes long.
+	VBROADCASTSD(NewParamAddr("center", 48), center)
+	VBROADCASTSD(NewParamAddr("by", 56), by)
+	VBROADCASTSD(NewParamAddr("middle", 64), middle)
 	every, zero, sign, low, none := YMM(), YMM(), YMM(), YMM(), YMM()
 	VPXOR(zero, zero, zero)
 	VPCMPEQD(every, every, every)
@@ -113,9 +114,9 @@ func find512() {
 	dst, v, n := Load(Param("dst"), GP64()), Load(Param("v"), GP64()), Load(Param("n"), GP64())
 	levels, narrow := Load(Param("levels"), GP64()), Load(Param("narrow"), GP64())
 	center, by, middle, root := ZMM(), ZMM(), ZMM(), ZMM()
-	VBROADCASTSD(Load(Param("center"), XMM()), center)
-	VBROADCASTSD(Load(Param("by"), XMM()), by)
-	VBROADCASTSD(Load(Param("middle"), XMM()), middle)
+	VBROADCASTSD(NewParamAddr("center", 32), center)
+	VBROADCASTSD(NewParamAddr("by", 40), by)
+	VBROADCASTSD(NewParamAddr("middle", 48), middle)
 	VBROADCASTSS(Mem{Base: levels, Disp: 4}, root)
 	var level [5]reg.VecVirtual
 	for l := 1; l < 5; l++ {
