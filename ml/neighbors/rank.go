@@ -36,7 +36,7 @@ func (p *predictor) column() int {
 // Rank implements family.Ranker: the nearest rows, with their distances.
 func (p *predictor) Rank(b *block.Block, _ family.RankBy, k int) *family.Ranked {
 	q := *p
-	q.k, q.W = k, slices.Repeat([]float64{1}, len(p.W)) // a row is one, whatever it weighs
+	q.k, q.alike = k, true
 	out := &family.Ranked{Column: -1}
 	first := int32(0)
 	if p.id >= 0 {

@@ -91,6 +91,18 @@ func NewBinner(f *feature.Fitted, p *profile.Profile) *Binner {
 	return b
 }
 
+// Bytes is about the memory that it takes to count so many rows.
+func (b *Binner) Bytes(rows int) int64 {
+	n := int64(len(b.p.Columns)) * 256 * 8
+	for _, x := range b.places {
+		n += int64(len(x.of))
+	}
+	if b.rest != nil {
+		n += block.Bytes(rows, b.rest.Dense, b.rest.Codes, b.rest.Narrow)
+	}
+	return n + int64(cap(b.numbers)+cap(b.places))*bins.TableBytes
+}
+
 // binsOfSlots returns the bin of each value of a column of categories, and after these that of NULL.
 func binsOfSlots(c *feature.FitCol, col *profile.Column) []byte {
 	known := map[string]byte{}
