@@ -70,7 +70,7 @@ func (s *scorer) Score(ctx context.Context, asked []*expr.Predict, cols []arrow.
 	out := make([]arrow.Array, len(asked))
 	scores := map[*model.Scorer]*model.Scores{} // computed once for all expressions that read them
 	ranked := map[expr.Rank]*model.Ranked{}
-	curves := map[*model.Scorer]*[2]arrow.Array{}
+	curves, places := map[*model.Scorer][2]arrow.Array{}, map[*model.Scorer][2]arrow.Array{} // likewise
 	for i, p := range asked {
 		of, target := s.s, 0
 		if len(p.Parts) > 0 {
@@ -92,14 +92,22 @@ func (s *scorer) Score(ctx context.Context, asked []*expr.Predict, cols []arrow.
 			} else {
 				out[i], err = r.Values(p.Typ, s.grow)
 			}
-		case expr.PredictPlace:
-			out[i], err = of.Places(cols, n)
+		case expr.PredictPlace, expr.PredictPercentile:
+			c, ok := places[of]
+			if !ok {
+				if c, err = of.Places(cols, n); err != nil {
+					return nil, err
+				}
+				places[of] = c
+			}
+			if out[i] = c[0]; p.Mode == expr.PredictPercentile {
+				out[i] = c[1]
+			}
 		case expr.PredictAttributions, expr.PredictBaseline, expr.PredictMargin:
 			out[i], err = s.explain(of, p.Mode, cols, n)
 		case expr.PredictTimes, expr.PredictSurvival:
-			c := curves[of]
-			if c == nil {
-				c = &[2]arrow.Array{}
+			c, ok := curves[of]
+			if !ok {
 				if c[0], c[1], err = of.Curves(cols, n); err != nil {
 					return nil, err
 				}

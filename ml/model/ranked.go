@@ -55,20 +55,27 @@ func (s *Scorer) Ranked(cols []arrow.Array, n int, by family.RankBy, k int) (*Ra
 	return out, nil
 }
 
-// Places returns a column of float8: see family.Ranker.
-func (s *Scorer) Places(cols []arrow.Array, n int) (arrow.Array, error) {
+// Places returns two columns of float8: the places of family.Ranker, and which share of the others comes before each.
+func (s *Scorer) Places(cols []arrow.Array, n int) (out [2]arrow.Array, err error) {
 	x, b, err := s.ranker(cols, n)
 	if err != nil {
-		return nil, err
+		return out, err
 	}
-	places := x.Places(b)
-	valid := make([]byte, batch.BitmapBytes(n))
+	places, of := x.Places(b)
+	shares, valid := make([]float64, n), make([]byte, batch.BitmapBytes(n))
 	for i, p := range places {
-		if p == p {
-			batch.SetBit(valid, i)
+		if p != p {
+			continue
+		}
+		batch.SetBit(valid, i)
+		if of[i] > 1 {
+			shares[i] = (p - 1) / (of[i] - 1)
 		}
 	}
-	return batch.FromSlice(arrow.PrimitiveTypes.Float64, places, valid), nil
+	for k, v := range [][]float64{places, shares} {
+		out[k] = batch.FromSlice(arrow.PrimitiveTypes.Float64, v, valid)
+	}
+	return out, nil
 }
 
 // Scores returns the scores as a column of float8[].

@@ -67,6 +67,7 @@ func (p *predictor) Rank(b *block.Block, _ family.RankBy, k int) *family.Ranked 
 func (p *predictor) Most() int { return len(p.Y) }
 
 // Places implements family.Ranker: rows are of no user.
-func (p *predictor) Places(b *block.Block) []float64 {
-	return slices.Repeat([]float64{math.NaN()}, b.Rows)
+func (p *predictor) Places(b *block.Block) (places, of []float64) {
+	none := slices.Repeat([]float64{math.NaN()}, b.Rows)
+	return none, none
 }
