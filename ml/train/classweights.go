@@ -35,7 +35,7 @@ func (j *Job) classWeights(f *feature.Fitted, st *feature.Stats, target int, par
 	if j.Options.Bool("class_weights", false) {
 		return balancedWeights(f, cats), nil
 	}
-	named := j.namedClasses(f)
+	named := namedClasses(j, f)
 	if slices.ContainsFunc(named, func(w family.ClassWeight) bool { return w.Balanced }) {
 		return balancedWeights(f, cats), nil
 	}
@@ -43,7 +43,7 @@ func (j *Job) classWeights(f *feature.Fitted, st *feature.Stats, target int, par
 }
 
 // namedClasses are the weights that the statement sets for classes of a target.
-func (j *Job) namedClasses(f *feature.Fitted) (named []family.ClassWeight) {
+func namedClasses(j *Job, f *feature.Fitted) (named []family.ClassWeight) {
 	for _, w := range j.Options.ClassWeights() {
 		if w.Target == "" || strings.EqualFold(w.Target, f.Label.Name) {
 			named = append(named, w)
@@ -62,7 +62,7 @@ func (j *Job) CheckClasses(f *feature.Fitted) error {
 		if j.targets != nil {
 			of = f.ForTarget(k)
 		}
-		named := j.namedClasses(of)
+		named := namedClasses(j, of)
 		if j.planOf(k).Target != family.ClassTarget || slices.ContainsFunc(named, func(w family.ClassWeight) bool { return w.Balanced }) {
 			continue
 		}

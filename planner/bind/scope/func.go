@@ -138,7 +138,7 @@ func PlainCall(n *ast.FuncCall, f *fn.Func, pos typing.Position) error {
 func (sc *Scope) Invocation(n *ast.FuncCall, p Place) (*typing.Invocation, error) {
 	schema, name := typing.Qualified(n.Funcname)
 	if schema == "ml" && len(fn.Lookup(name)) == 0 {
-		if err := sc.notOfModels(n, name, p); err != nil {
+		if err := notOfModels(sc, n, name, p); err != nil {
 			return nil, err
 		}
 	}
@@ -177,7 +177,7 @@ func (sc *Scope) Invocation(n *ast.FuncCall, p Place) (*typing.Invocation, error
 // notOfModels returns the error 42883 for a name that is nothing in the schema ml, and for one of a relation over a query
 // where only values may be called: before its arguments are bound, for a query of several columns is no value. nil for
 // others.
-func (sc *Scope) notOfModels(n *ast.FuncCall, name string, p Place) error {
+func notOfModels(sc *Scope, n *ast.FuncCall, name string, p Place) error {
 	pos := sc.Binder.SpotFunc(name)
 	const far = 4
 	best, near := far, ""
