@@ -31,7 +31,7 @@ type scorer struct {
 	order  [][]int
 	acct   *mem.Account // of the buffers of scoring, which are reused; nil where they are not charged
 	memory vector.Arena // for scores that need not outlive the call
-	texts  int64        // of these, those of the documents that the last call returned
+	texts  int64        // of these, what the last call returned and was charged while it was made
 	bins   *profiling.Binner
 }
 
@@ -50,6 +50,15 @@ func (s *scorer) Score(ctx context.Context, asked []*expr.Predict, cols []arrow.
 			size += model.SeriesBytes(cols)
 		case expr.PredictRanked:
 			size += s.s.RankedBytes(n, p.Rank.K)
+		case expr.PredictAttributions, expr.PredictBaseline, expr.PredictMargin:
+			size += s.s.ExplainBytes(n)
+		case expr.PredictTimes, expr.PredictSurvival:
+			size += s.s.CurveBytes(n)
+		case expr.PredictBins:
+			if err := s.binner(p); err != nil {
+				return nil, err
+			}
+			size += s.bins.Bytes(n)
 		}
 	}
 	if s.acct != nil {
@@ -61,6 +70,7 @@ func (s *scorer) Score(ctx context.Context, asked []*expr.Predict, cols []arrow.
 	out := make([]arrow.Array, len(asked))
 	scores := map[*model.Scorer]*model.Scores{} // computed once for all expressions that read them
 	ranked := map[expr.Rank]*model.Ranked{}
+	curves, places := map[*model.Scorer][2]arrow.Array{}, map[*model.Scorer][2]arrow.Array{} // likewise
 	for i, p := range asked {
 		of, target := s.s, 0
 		if len(p.Parts) > 0 {
@@ -80,23 +90,36 @@ func (s *scorer) Score(ctx context.Context, asked []*expr.Predict, cols []arrow.
 			if p.Mode == expr.PredictScores {
 				out[i] = r.Scores()
 			} else {
-				out[i], err = r.Values(p.Typ)
+				out[i], err = r.Values(p.Typ, s.grow)
 			}
-		case expr.PredictPlace:
-			out[i], err = of.Places(cols, n)
+		case expr.PredictPlace, expr.PredictPercentile:
+			c, ok := places[of]
+			if !ok {
+				if c, err = of.Places(cols, n); err != nil {
+					return nil, err
+				}
+				places[of] = c
+			}
+			if out[i] = c[0]; p.Mode == expr.PredictPercentile {
+				out[i] = c[1]
+			}
 		case expr.PredictAttributions, expr.PredictBaseline, expr.PredictMargin:
 			out[i], err = s.explain(of, p.Mode, cols, n)
 		case expr.PredictTimes, expr.PredictSurvival:
-			var times, left arrow.Array
-			if times, left, err = of.Curves(cols, n); p.Mode == expr.PredictTimes {
-				out[i] = times
-			} else {
-				out[i] = left
+			c, ok := curves[of]
+			if !ok {
+				if c[0], c[1], err = of.Curves(cols, n); err != nil {
+					return nil, err
+				}
+				curves[of] = c
+			}
+			if out[i] = c[0]; p.Mode == expr.PredictSurvival {
+				out[i] = c[1]
 			}
 		case expr.PredictInteractions:
 			out[i], err = s.interactions(of, cols, n)
 		case expr.PredictBins:
-			out[i], err = s.binned(p, cols, n)
+			out[i], err = s.binned(cols, n)
 		case expr.PredictSeries:
 			out[i], err = of.Series(ctx, cols, n)
 		default:
@@ -164,6 +187,18 @@ func (s *scorer) explain(of *model.Scorer, mode expr.PredictMode, cols []arrow.A
 	return column.to.NewArray(), nil
 }
 
+// grow charges some of what is returned, until the next call.
+func (s *scorer) grow(bytes int64) error {
+	if s.acct == nil {
+		return nil
+	}
+	if err := s.acct.Grow(bytes); err != nil {
+		return err
+	}
+	s.texts += bytes
+	return nil
+}
+
 // documents are a column of jsonb, charged as it grows: a row may have a number for each pair of features.
 type documents struct {
 	to array.Builder
@@ -180,12 +215,8 @@ func (d documents) add(row any) error {
 	if err != nil {
 		return pgerr.From(err)
 	}
-	if s := d.of; s.acct != nil {
-		size := 2 * int64(len(text)) // the column grows by doubling
-		if err := s.acct.Grow(size); err != nil {
-			return err
-		}
-		s.texts += size
+	if err := d.of.grow(2 * int64(len(text))); err != nil { // the column grows by doubling
+		return err
 	}
 	v, err := types.ParseText(types.JSONB, string(text), types.DefaultEnv)
 	if err != nil {
@@ -221,17 +252,23 @@ func (s *scorer) interactions(of *model.Scorer, cols []arrow.Array, n int) (arro
 	return column.to.NewArray(), nil
 }
 
-// binned returns, in the first row, the counts of a data set's rows by the bins of the training rows.
-func (s *scorer) binned(p *expr.Predict, cols []arrow.Array, n int) (arrow.Array, error) {
-	if s.bins == nil {
-		of, err := profile.Decode(p.Given)
-		if err != nil {
-			return nil, err
-		}
-		if s.bins = profiling.NewBinner(s.s.Model().Fitted, of); s.bins == nil {
-			return nil, pgerr.New(pgerr.DataCorrupted, "the statistics are of other features than model %q has", p.Model)
-		}
+// binner makes what counts rows by the bins of the training rows.
+func (s *scorer) binner(p *expr.Predict) error {
+	if s.bins != nil {
+		return nil
 	}
+	of, err := profile.Decode(p.Given)
+	if err != nil {
+		return err
+	}
+	if s.bins = profiling.NewBinner(s.s.Model().Fitted, of); s.bins == nil {
+		return pgerr.New(pgerr.DataCorrupted, "the statistics are of other features than model %q has", p.Model)
+	}
+	return nil
+}
+
+// binned returns, in the first row, the counts of a data set's rows by the bins of the training rows.
+func (s *scorer) binned(cols []arrow.Array, n int) (arrow.Array, error) {
 	counts, err := s.bins.Count(cols, n)
 	if err != nil {
 		return nil, err

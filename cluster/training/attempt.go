@@ -86,7 +86,7 @@ func (d *drive) attemptFrom(ctx context.Context, name string, rescan bool, resum
 		return err
 	}
 	defer r.close()
-	in := train.Input{Job: d.job(), Resume: resume, Progress: d.rec.event, Cancelled: d.rec.cancelled}
+	in := train.Input{Job: d.job(), Part: d.only != nil, Resume: resume, Progress: d.rec.event, Cancelled: d.rec.cancelled}
 	if d.only == nil && (d.runs == nil || d.runs.search == nil) { // a checkpoint is of all groups, or of the model of all rows before them
 		in.Save = d.rec
 	}

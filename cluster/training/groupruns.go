@@ -393,6 +393,9 @@ func (d *drive) writeGroups(to io.Writer, of *catalog.ModelGroups, sum *groupSum
 	case of.Failed == of.Total:
 		return sum.failed
 	}
+	if err := d.plan.Job.CheckClasses(sum.first.Fitted); err != nil {
+		return err
+	}
 	return w.Close(train.ClassKeys(sum.first), pooled)
 }
 

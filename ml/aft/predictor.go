@@ -80,6 +80,9 @@ func (p *predictor) Score(b *block.Block) *family.Scores {
 // points is the number of points of a curve.
 const points = 99
 
+// Points implements family.Survivor.
+func (p *predictor) Points() int { return points }
+
 // Curves implements family.Survivor: at the times by which shares of all rows at hand together, from 1 to 99 in a
 // hundred, would have had the event if they were like the one in their middle.
 func (p *predictor) Curves(b *block.Block) (times []float64, left [][]float64) {

@@ -91,6 +91,9 @@ func (p *predictor) Shape() (shape.Shape, error) {
 // mostCurve is the most points of a curve.
 const mostCurve = 500
 
+// Points implements family.Survivor.
+func (p *predictor) Points() int { return min(len(p.events), mostCurve) }
+
 // Curves implements family.Survivor. Of many event times it returns some, evenly spaced among them.
 func (p *predictor) Curves(b *block.Block) (times []float64, left [][]float64) {
 	all := make([]float64, len(p.events))

@@ -190,6 +190,8 @@ type Survivor interface {
 	// Curves returns times, and by time and row the probability that the event has not
 	// occurred by then.
 	Curves(b *block.Block) (times []float64, left [][]float64)
+	// Points bounds how many times there are.
+	Points() int
 }
 
 // Forecaster is a Predictor of what comes after a series.

@@ -15,8 +15,8 @@ type Ranker interface {
 	// Most is how many it ranks for a row at most.
 	Most() int
 	// Places returns the place, from 1, of each row's item among those that its user has not had in training, and
-	// itself; NaN where it knows one of the two not.
-	Places(b *block.Block) []float64
+	// itself, and how many these are; NaN where it knows one of the two not.
+	Places(b *block.Block) (places, of []float64)
 }
 
 // RankBy is an order.

@@ -40,7 +40,7 @@ var (
 	Holidays = &Option{Fixed: true, Names: []string{"holidays"}, Type: "relation", Default: "none",
 		Doc: "A table or view of days and their names: `date`, `name` and, for the days around them, `lower_window` and `upper_window`. Each name becomes a regressor.", Read: relationName}
 	// UserColumn and ItemColumn name the columns of who has rated, and what: see Plan.Pair.
-	UserColumn = &Option{Names: []string{"user_col", "user_column", "user"}, Type: "column", Doc: "The column of users. It may be of any type that has equality.", Read: ColumnName}
+	UserColumn = &Option{Names: []string{"user_col", "user_column", "user"}, Type: "column", Doc: "The column of users. Numbers, texts, booleans, dates or uuids.", Read: ColumnName}
 	ItemColumn = &Option{Names: []string{"item_col", "item_column", "item"}, Type: "column", Doc: "The column of items, likewise.", Read: ColumnName}
 	// IDColumn names the column by whose values a model names training rows: see Plan.Identity.
 	IDColumn = &Option{Names: []string{"id_col", "id_column"}, Type: "column", Default: "rows have the numbers from 1, in the order of their contents",

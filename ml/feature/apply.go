@@ -29,7 +29,7 @@ type coded interface {
 
 // EncodeLeaf makes the block of a leaf's rows, with labels and weights.
 // classWeights multiply the weights, by class; nil for none. The rows are trained on, or held out.
-func (f *Fitted) EncodeLeaf(s *Spec, v *record.View, held bool, classWeights []float64) *block.Block {
+func (f *Fitted) EncodeLeaf(s *Spec, v *record.View, held bool, classWeights []float64) (*block.Block, error) {
 	b := block.New(v.Rows, f.Dense, f.Codes, f.Narrow)
 	var cols []int
 	for i, c := range s.Cols {
@@ -40,10 +40,15 @@ func (f *Fitted) EncodeLeaf(s *Spec, v *record.View, held bool, classWeights []f
 	w := &labels{f: f, col: s.LabelCol(), weight: s.WeightCol(), event: s.EventCol(), classWeights: classWeights, find: newFinder(f.Keys)}
 	var src source = v
 	if !held && f.HasFolds() {
-		src = &folded{v, v.Folds(targetFolds)}
+		folds, done, err := v.Folds(targetFolds)
+		if err != nil {
+			return nil, err
+		}
+		defer done()
+		src = &folded{v, folds}
 	}
 	f.fill(b, src, cols, nil, func(from, to int) { w.fill(b, v, from, to) })
-	return b
+	return b, nil
 }
 
 // labels writes labels and weights.

@@ -101,7 +101,11 @@ func (s *Spec) collect(ctx context.Context, v *record.View) (*Stats, error) {
 	st := &Stats{Rows: int64(v.Rows), Cols: make([]ColStats, len(s.Cols))}
 	cols := s.collectors(v.Rows)
 	if s.OutOfFold() {
-		folds := v.Folds(targetFolds)
+		folds, done, err := v.Folds(targetFolds)
+		if err != nil {
+			return nil, err
+		}
+		defer done()
 		for i := range cols {
 			if cols[i].col.Role == Feature && cols[i].col.Encoder == TargetEncode {
 				cols[i].target = &targetCounter{label: s.LabelCol(), classes: s.Classes, folds: folds}

@@ -141,6 +141,11 @@ func isCategory(t types.Type) bool {
 	return t.IsString() && t.OID != types.JSONOID && t.OID != types.JSONBOID || t.OID == types.BoolOID
 }
 
+// ToldApart reports whether the values of a type can be told apart, as OneHot does.
+func ToldApart(t types.Type) bool {
+	return t.IsNumber() || isCategory(t) || t.OID == types.DateOID || t.OID == types.UUIDOID
+}
+
 // Resolve checks the spec and replaces Auto by what the types choose. The
 // errors name the column.
 func (s *Spec) Resolve() error {
@@ -225,7 +230,7 @@ func (s *Spec) resolveFeature(c *Col) error {
 	case Plain, Standard, MinMax, MaxAbs, Robust, Bucketize, QuantileBucketize, Spline:
 		ok = c.Type.IsNumber()
 	case OneHot, Ordinal, Class, TargetEncode, Hashed:
-		ok = c.Type.IsNumber() || isCategory(c.Type) || c.Type.OID == types.DateOID || c.Type.OID == types.UUIDOID
+		ok = ToldApart(c.Type)
 	case Terms:
 		ok = c.Type.IsString() && isCategory(c.Type)
 	case Dates:

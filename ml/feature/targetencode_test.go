@@ -10,6 +10,7 @@ import (
 
 	"github.com/apache/arrow/go/v15/arrow"
 
+	"github.com/tributarydb/tributary/ml/block"
 	"github.com/tributarydb/tributary/ml/canon"
 	"github.com/tributarydb/tributary/ml/record"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -140,7 +141,12 @@ func TestTargetEncode(t *testing.T) {
 					near(fmt.Sprintf("%v[%d]", a, j), b.Value(i, j), slow(a, func(int) bool { return true }, j))
 				}
 			}
-			folds, row := v.Folds(targetFolds), make([]int, v.Rows) // rows of the view are in any order
+			folds, done, err := v.Folds(targetFolds)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer done()
+			row := make([]int, v.Rows) // rows of the view are in any order
 			fold := make([]uint8, v.Rows)
 			var id [1]float64
 			for i := range row {
@@ -148,7 +154,7 @@ func TestTargetEncode(t *testing.T) {
 				row[i] = int(id[0])
 				fold[row[i]] = folds[i]
 			}
-			leaf, held := f.EncodeLeaf(s, v, false, nil), f.EncodeLeaf(s, v, true, nil)
+			leaf, held := encodeLeaf(t, f, s, v, false), encodeLeaf(t, f, s, v, true)
 			for i, at := range row {
 				for j := range leaf.Dense {
 					near(fmt.Sprintf("row %d out of fold", at), leaf.Value(i, j), slow(x[at], func(k int) bool { return fold[k] != fold[at] }, j))
@@ -160,6 +166,15 @@ func TestTargetEncode(t *testing.T) {
 			}
 		}
 	}
+}
+
+func encodeLeaf(t *testing.T, f *Fitted, s *Spec, v *record.View, held bool) *block.Block {
+	t.Helper()
+	b, err := f.EncodeLeaf(s, v, held, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
 }
 
 func meanSpread(v []float64) (mean, variance float64) {
@@ -181,7 +196,7 @@ func TestTargetEncodeFewRows(t *testing.T) {
 	}
 	s := targetSpec(types.Bool, []float64{0}, false)
 	f, v := fitTargets(t, s, []arrow.Array{column(types.Text, x...), column(types.Bool, y...), column(types.Int8, n...)}, len(x))
-	leaf, whole := f.EncodeLeaf(s, v, false, nil), f.EncodeLeaf(s, v, true, nil)
+	leaf, whole := encodeLeaf(t, f, s, v, false), encodeLeaf(t, f, s, v, true)
 	for i := range v.Rows {
 		if a, b := leaf.Value(i, 0), whole.Value(i, 0); math.Abs(a-b) > 0.01 {
 			t.Fatalf("row %d of %q is %v out of fold, %v of all rows", i, v.Bytes(0, i), a, b)

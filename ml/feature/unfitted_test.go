@@ -154,7 +154,10 @@ func TestUnfittedAreTheBlocks(t *testing.T) {
 			if part.Rows == 0 {
 				continue
 			}
-			want := f.EncodeLeaf(s, part, i == 1, cw)
+			want, err := f.EncodeLeaf(s, part, i == 1, cw)
+			if err != nil {
+				t.Fatal(err)
+			}
 			got := f.Finish(s, []*UnfittedBlock{d.Train, d.Held}[i], part, cw)
 			if !reflect.DeepEqual(got, want) {
 				t.Fatalf("%d rows, %d features: a block made of an unfitted one differs", part.Rows, got.Dense)

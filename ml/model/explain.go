@@ -35,11 +35,24 @@ func (s *Scorer) Curves(cols []arrow.Array, n int) (times, left arrow.Array, err
 		return nil, nil, err
 	}
 	at, share := x.Curves(b)
-	same := make([][]float64, len(at))
-	for k, t := range at {
-		same[k] = slices.Repeat([]float64{t}, n)
+	ends := make([]int32, n+1)
+	for i := range ends {
+		ends[i] = int32(i * len(at))
 	}
-	return arrays(same, n), arrays(share, n), nil
+	return lists(ends, slices.Repeat(at, n)), arrays(share, n), nil
+}
+
+// ExplainBytes is what Explain returns of so many rows, and CurveBytes what Curves needs.
+func (s *Scorer) ExplainBytes(rows int) int64 {
+	return 8 * int64(rows) * int64(len(s.m.Fitted.Cols)+3)
+}
+
+// CurveBytes: see ExplainBytes.
+func (s *Scorer) CurveBytes(rows int) int64 {
+	if x, ok := s.m.Predictor.(family.Survivor); ok {
+		return 3 * 8 * int64(rows) * int64(x.Points())
+	}
+	return 0
 }
 
 // Interactions calls put for rows 0 … n-1 of cols with what pairs of features contribute (family.Interactor), until put

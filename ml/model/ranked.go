@@ -34,7 +34,7 @@ func (s *Scorer) ranker(cols []arrow.Array, n int) (family.Ranker, *block.Block,
 // rankedBytes is the memory of what is ranked, in a list and in two columns.
 const rankedBytes = 64
 
-// RankedBytes bounds the memory of the first k for so many rows.
+// RankedBytes bounds the memory of the first k for so many rows, without texts.
 func (s *Scorer) RankedBytes(rows, k int) int64 {
 	if x, ok := s.m.Predictor.(family.Ranker); ok {
 		k = min(k, x.Most())
@@ -55,20 +55,27 @@ func (s *Scorer) Ranked(cols []arrow.Array, n int, by family.RankBy, k int) (*Ra
 	return out, nil
 }
 
-// Places returns a column of float8: see family.Ranker.
-func (s *Scorer) Places(cols []arrow.Array, n int) (arrow.Array, error) {
+// Places returns two columns of float8: the places of family.Ranker, and which share of the others comes before each.
+func (s *Scorer) Places(cols []arrow.Array, n int) (out [2]arrow.Array, err error) {
 	x, b, err := s.ranker(cols, n)
 	if err != nil {
-		return nil, err
+		return out, err
 	}
-	places := x.Places(b)
-	valid := make([]byte, batch.BitmapBytes(n))
+	places, of := x.Places(b)
+	shares, valid := make([]float64, n), make([]byte, batch.BitmapBytes(n))
 	for i, p := range places {
-		if p == p {
-			batch.SetBit(valid, i)
+		if p != p {
+			continue
+		}
+		batch.SetBit(valid, i)
+		if of[i] > 1 {
+			shares[i] = (p - 1) / (of[i] - 1)
 		}
 	}
-	return batch.FromSlice(arrow.PrimitiveTypes.Float64, places, valid), nil
+	for k, v := range [][]float64{places, shares} {
+		out[k] = batch.FromSlice(arrow.PrimitiveTypes.Float64, v, valid)
+	}
+	return out, nil
 }
 
 // Scores returns the scores as a column of float8[].
@@ -76,14 +83,23 @@ func (r *Ranked) Scores() arrow.Array {
 	return lists(append([]int32{0}, r.Ends...), r.Score)
 }
 
-// Values returns what is ranked as a column of an array type.
-func (r *Ranked) Values(t types.Type) (arrow.Array, error) {
+// Values returns what is ranked as a column of an array type. The memory of texts is charged by grow.
+func (r *Ranked) Values(t types.Type, grow func(bytes int64) error) (arrow.Array, error) {
 	elem, _ := t.Elem()
 	b := array.NewBuilder(memory.DefaultAllocator, t.Arrow())
 	defer b.Release()
 	from := int32(0)
 	for _, to := range r.Ends {
 		a := types.Array{Elem: elem}
+		if r.of != nil {
+			size := int64(0)
+			for _, n := range r.Number[from:to] {
+				size += int64(len(r.of.Cats[n]))
+			}
+			if err := grow(3 * size); err != nil { // of values, and of a column that grows by doubling
+				return nil, err
+			}
+		}
 		for _, n := range r.Number[from:to] {
 			d, err := r.value(elem, n)
 			if err != nil {

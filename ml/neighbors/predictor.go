@@ -58,6 +58,7 @@ type predictor struct {
 	metric     metric
 	byDistance bool
 	k          int
+	alike      bool // a row is one, whatever it weighs
 	rows
 
 	center []float64 // euclidean: the mean of the rows, around which products lose less
@@ -183,6 +184,14 @@ type nearest struct {
 	least float64 // what a score must be above, NaN for none
 }
 
+// weight is how many rows of the training row i is.
+func (p *predictor) weight(i int32) float64 {
+	if p.alike {
+		return 1
+	}
+	return p.W[i]
+}
+
 // offer adds a row that is not known to be too far.
 func (p *predictor) offer(q *nearest, score float64, i int32) {
 	if score != score { // of an infinite number
@@ -197,9 +206,9 @@ func (p *predictor) offer(q *nearest, score float64, i int32) {
 		return 1
 	})
 	q.score, q.at = slices.Insert(q.score, to, score), slices.Insert(q.at, to, i)
-	q.mass += p.W[i]
-	for last := len(q.at) - 1; last > 0 && q.mass-p.W[q.at[last]] >= float64(p.k); last-- {
-		q.mass -= p.W[q.at[last]]
+	q.mass += p.weight(i)
+	for last := len(q.at) - 1; last > 0 && q.mass-p.weight(q.at[last]) >= float64(p.k); last-- {
+		q.mass -= p.weight(q.at[last])
 		q.score, q.at = q.score[:last], q.at[:last]
 	}
 	if q.mass >= float64(p.k) {
@@ -402,7 +411,7 @@ func (p *predictor) near(out []neighbor, b *block.Block, r int, q *nearest) []ne
 	})
 	left := float64(p.k)
 	for i := range out {
-		out[i].weight = math.Min(left, p.W[out[i].at])
+		out[i].weight = math.Min(left, p.weight(out[i].at))
 		left -= out[i].weight
 	}
 	return out

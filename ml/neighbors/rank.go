@@ -36,7 +36,7 @@ func (p *predictor) column() int {
 // Rank implements family.Ranker: the nearest rows, with their distances.
 func (p *predictor) Rank(b *block.Block, _ family.RankBy, k int) *family.Ranked {
 	q := *p
-	q.k, q.W = k, slices.Repeat([]float64{1}, len(p.W)) // a row is one, whatever it weighs
+	q.k, q.alike = k, true
 	out := &family.Ranked{Column: -1}
 	first := int32(0)
 	if p.id >= 0 {
@@ -67,6 +67,7 @@ func (p *predictor) Rank(b *block.Block, _ family.RankBy, k int) *family.Ranked 
 func (p *predictor) Most() int { return len(p.Y) }
 
 // Places implements family.Ranker: rows are of no user.
-func (p *predictor) Places(b *block.Block) []float64 {
-	return slices.Repeat([]float64{math.NaN()}, b.Rows)
+func (p *predictor) Places(b *block.Block) (places, of []float64) {
+	none := slices.Repeat([]float64{math.NaN()}, b.Rows)
+	return none, none
 }

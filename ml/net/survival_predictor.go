@@ -74,12 +74,15 @@ func (p *survivalPredictor) Score(b *block.Block) *family.Scores {
 // maxCurve is the maximum number of points of a curve.
 const maxCurve = 500
 
+// Points implements family.Survivor.
+func (p *survivalPredictor) Points() int { return min(len(p.times), maxCurve) }
+
 // Curves implements family.Survivor. Of many event times it returns some, evenly spaced
 // among them, and the last.
 func (p *survivalPredictor) Curves(b *block.Block) (times []float64, left [][]float64) {
 	var at []int // of the times
-	for k := range min(len(p.times), maxCurve) {
-		at = append(at, (k+1)*len(p.times)/min(len(p.times), maxCurve)-1)
+	for k := range p.Points() {
+		at = append(at, (k+1)*len(p.times)/p.Points()-1)
 		times, left = append(times, p.times[at[k]]), append(left, make([]float64, b.Rows))
 	}
 	p.each(b, func(i int, z []float32) {

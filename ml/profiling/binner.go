@@ -4,6 +4,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
 
+	"github.com/tributarydb/tributary/exec/kernel/bins"
 	"github.com/tributarydb/tributary/exec/profile"
 	"github.com/tributarydb/tributary/ml/block"
 	"github.com/tributarydb/tributary/ml/feature"
@@ -23,15 +24,15 @@ type Binner struct {
 	block    *block.Block
 	counts   profile.Counts
 	buf      [record.ViewRows]float64
+	found    [record.ViewRows]byte
+	counter  bins.Counter
 }
 
 // binnedNumber is a feature that is one number.
 type binnedNumber struct {
-	c      *feature.FitCol
 	col, k int // which feature and which column of the profile it is
-	narrow bool
-	center float64
-	table  binTable
+	scale  bins.Scale
+	table  bins.Table
 }
 
 // binnedPlace is a column of the profile that comes of a block.
@@ -40,7 +41,7 @@ type binnedPlace struct {
 	c     *feature.FitCol
 	input int // which feature it is of
 	k     int
-	table binTable
+	table bins.Table
 	of    []byte // of categories: the bin of each slot
 }
 
@@ -59,7 +60,12 @@ func NewBinner(f *feature.Fitted, p *profile.Profile) *Binner {
 			return nil
 		}
 		if col.Numeric && c.Dim == 0 {
-			b.numbers = append(b.numbers, binnedNumber{c, at.col, k, f.Narrow, col.Center, newBinTable(col.Edges)})
+			x := binnedNumber{col: at.col, k: k, scale: bins.Scale{By: 1, Middle: col.Center, Narrow: f.Narrow}}
+			if len(c.Center) > 0 {
+				x.scale.Center, x.scale.By = c.Center[0], 1/c.Scale[0]
+			}
+			x.table.Set(col.Edges)
+			b.numbers = append(b.numbers, x)
 			continue
 		}
 		if n := len(b.restCols); n == 0 || b.restCols[n-1] != at.col {
@@ -76,13 +82,25 @@ func NewBinner(f *feature.Fitted, p *profile.Profile) *Binner {
 		c, col := &b.rest.Cols[at.col], &p.Columns[k]
 		place := binnedPlace{profiled: at, c: c, input: b.restCols[at.col], k: k}
 		if col.Numeric {
-			place.table = newBinTable(col.Edges)
+			place.table.Set(col.Edges)
 		} else {
 			place.of = binsOfSlots(c, col)
 		}
 		b.places = append(b.places, place)
 	}
 	return b
+}
+
+// Bytes is about the memory that it takes to count so many rows.
+func (b *Binner) Bytes(rows int) int64 {
+	n := int64(len(b.p.Columns)) * 256 * 8
+	for _, x := range b.places {
+		n += int64(len(x.of))
+	}
+	if b.rest != nil {
+		n += block.Bytes(rows, b.rest.Dense, b.rest.Codes, b.rest.Narrow)
+	}
+	return n + int64(cap(b.numbers)+cap(b.places))*bins.TableBytes
 }
 
 // binsOfSlots returns the bin of each value of a column of categories, and after these that of NULL.
@@ -131,11 +149,6 @@ func (b *Binner) Count(cols []arrow.Array, n int) ([]byte, error) {
 
 // number counts a feature's numbers as blocks would have them. What is imputed there is missing.
 func (b *Binner) number(x *binnedNumber, n int) {
-	center, inv := 0.0, 1.0
-	if len(x.c.Center) > 0 {
-		center, inv = x.c.Center[0], 1/x.c.Scale[0]
-	}
-	bins, t := b.counts.Column(x.k), &x.table
 	whole, plain := b.cols[x.col].(*array.Float64)
 	plain = plain && whole.NullN() == 0
 	for from := 0; from < n; from += record.ViewRows {
@@ -146,57 +159,30 @@ func (b *Binner) number(x *binnedNumber, n int) {
 			vals = b.buf[:min(record.ViewRows, n-from)]
 			b.src.Numbers(x.col, from, vals)
 		}
-		if t.most == 1 && !x.narrow {
-			once(bins, vals, t, center, inv, x.center)
-			continue
-		}
-		for _, v := range vals {
-			if v-v != 0 {
-				bins[profile.Missing]++
-				continue
-			}
-			if v = float64((v - center) * inv); x.narrow {
-				v = float64(float32(v))
-			}
-			bins[t.of(float32(v-x.center))]++
-		}
+		found := b.found[:len(vals)]
+		x.table.Find(found, vals, x.scale)
+		b.counter.Add(found, &x.table)
 	}
-}
-
-// once counts numbers by a table with at most one edge between those with the same first bits, which most have.
-func once(bins *[256]int64, vals []float64, t *binTable, center, inv, mid float64) {
-	edges := t.edges
-	for _, v := range vals {
-		if v-v != 0 {
-			bins[profile.Missing]++
-			continue
-		}
-		x := float32(float64((v-center)*inv) - mid)
-		at, up := t.first[keyOf(x)>>(keyBits-tableBits)], byte(0)
-		if x >= edges[at] {
-			up = 1
-		}
-		bins[at+up]++
-	}
+	b.counter.Take(b.counts.Column(x.k), n, &x.table)
 }
 
 // place counts a column of the profile in the block.
 func (b *Binner) place(x *binnedPlace) {
-	bins, col, nulls := b.counts.Column(x.k), &b.p.Columns[x.k], b.cols[x.input]
+	n, col, nulls := b.counts.Column(x.k), &b.p.Columns[x.k], b.cols[x.input]
 	for i := range b.block.Rows {
 		if nulls.IsNull(i) {
-			bins[profile.Missing]++
+			n[profile.Missing]++
 			continue
 		}
 		if col.Numeric {
-			bins[x.table.of(float32(b.block.Value(i, x.dense)-col.Center))]++
+			n[x.table.Of(float32(b.block.Value(i, x.dense)-col.Center))]++
 			continue
 		}
 		switch s := x.slot(x.c, b.block, i); {
 		case s >= 0:
-			bins[x.of[s]]++
+			n[x.of[s]]++
 		case x.c.Silent(), x.c.Encoder != feature.OneHot && (x.c.Encoder != feature.Ordinal || col.Counts[len(col.Categories)] > 0):
-			bins[len(col.Categories)]++
+			n[len(col.Categories)]++
 		default:
 			b.counts.AddNew(x.k, b.src.Text(x.input, i))
 		}

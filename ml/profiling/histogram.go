@@ -1,8 +1,9 @@
 package profiling
 
 import (
-	"math"
 	"slices"
+
+	"github.com/tributarydb/tributary/exec/kernel/bins"
 )
 
 // A number's key is the highest bits of a float32, so arranged that keys are ordered as numbers are: an interval of
@@ -13,19 +14,10 @@ const (
 )
 
 // keyOf returns the key of a number that is not NaN.
-func keyOf(v float32) uint32 {
-	b := math.Float32bits(v + 0) // -0 is 0
-	return (b ^ (uint32(int32(b)>>31) | 1<<31)) >> keyShift
-}
+func keyOf(v float32) uint32 { return bins.Key(v) >> keyShift }
 
 // leastOf returns the least number with this key.
-func leastOf(key uint32) float64 {
-	b := key << keyShift
-	if b>>31 != 0 {
-		return float64(math.Float32frombits(b &^ (1 << 31)))
-	}
-	return float64(math.Float32frombits(^b))
-}
+func leastOf(key uint32) float64 { return float64(bins.Number(key << keyShift)) }
 
 // keyCounts counts keys. take returns what was counted since.
 type keyCounts struct {
@@ -142,51 +134,6 @@ func binOf(edges []float64, v float64) int {
 	at, found := slices.BinarySearch(edges, v)
 	if found {
 		at++
-	}
-	return at
-}
-
-// binTable finds the bins of numbers: the first bits of a number say after how many edges to begin, and most is how many
-// edges numbers with the same first bits have between them. There is no branch on whether a number is above an edge, as
-// it would be unpredictable.
-type binTable struct {
-	edges []float32 // NaN at the end: nothing is above it
-	first [1 << tableBits]byte
-	most  int
-}
-
-const tableBits = 14
-
-func newBinTable(edges []float64) binTable {
-	t := binTable{}
-	for _, e := range edges {
-		t.edges = append(t.edges, float32(e))
-	}
-	t.edges = append(t.edges, float32(math.NaN()))
-	last := 0
-	for i := range t.first {
-		at := 0
-		if least := leastOf(uint32(i) << (keyBits - tableBits)); least == least { // no number has the others
-			at = binOf(edges, least)
-		} else if i > 0 && i > len(t.first)/2 {
-			at = len(edges)
-		}
-		t.first[i] = byte(at)
-		t.most, last = max(t.most, at-last), at
-	}
-	t.most = max(t.most, len(edges)-last)
-	return t
-}
-
-// of returns the bin of a number that is not NaN.
-func (t *binTable) of(v float32) byte {
-	at := t.first[keyOf(v)>>(keyBits-tableBits)]
-	for range t.most {
-		up := byte(0)
-		if v >= t.edges[at] {
-			up = 1
-		}
-		at += up
 	}
 	return at
 }

@@ -44,23 +44,27 @@ func (p *predictor) Rank(b *block.Block, by family.RankBy, k int) *family.Ranked
 func (p *predictor) Most() int { return p.items }
 
 // Places implements family.Ranker.
-func (p *predictor) Places(b *block.Block) []float64 {
-	out := make([]float64, 0, b.Rows)
+func (p *predictor) Places(b *block.Block) (places, of []float64) {
+	places, of = make([]float64, 0, b.Rows), make([]float64, 0, b.Rows)
 	p.compare(b, false, func(user, item int32, z []float64) {
 		if z == nil || item < 0 {
-			out = append(out, math.NaN())
+			places, of = append(places, math.NaN()), append(of, math.NaN())
 			return
 		}
-		own, place := z[item], 1
-		p.unpack(int(p.at[user]), func(i int) { z[i] = math.Inf(-1) })
+		own, place, all := z[item], 1, p.items
+		p.unpack(int(p.at[user]), func(i int) {
+			if z[i] = math.Inf(-1); i != int(item) {
+				all--
+			}
+		})
 		for i, v := range z[:p.items] {
 			if v > own || v == own && i < int(item) {
 				place++
 			}
 		}
-		out = append(out, float64(place))
+		places, of = append(places, float64(place)), append(of, float64(all))
 	})
-	return out
+	return places, of
 }
 
 // compare calls do with the products of all items' vectors with that of each row's user, or item, normalised; with nil

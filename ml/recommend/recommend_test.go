@@ -193,7 +193,7 @@ func TestRanks(t *testing.T) {
 				from = got.Ends[r]
 			}
 		}
-		places := p.Places(all.All(false))
+		places, _ := p.Places(all.All(false))
 		for k, c := range all.Code {
 			want := 1
 			for i := range int32(50) {

@@ -142,7 +142,7 @@ func (s *Store) flow(shards ...*shard) error {
 		s.take(n)
 		order := make([]loc, 0, min(sh.held, flowRows))
 		give := func() error {
-			v := &View{layout: s.layout, Rows: len(order), order: order, regions: regions, by: by, release: func() {}}
+			v := &View{store: s, layout: s.layout, Rows: len(order), order: order, regions: regions, by: by, release: func() {}}
 			order = order[:0]
 			return s.cfg.Flow(v)
 		}

@@ -85,8 +85,21 @@ func (v *View) Hold(d *holdout.Drawer) {
 	}
 }
 
-// Folds divides the rows into k folds, by their hashes; copies of a row go to the folds in turn.
-func (v *View) Folds(k int) []uint8 {
+// nextBytes is about the memory of a row in the map that Folds makes.
+const nextBytes = 48
+
+// Folds divides the rows into k folds, by their hashes; copies of a row go to the folds in turn. The result is charged
+// until done is called.
+func (v *View) Folds(k int) (folds []uint8, done func(), err error) {
+	rows := int64(v.Rows)
+	done = func() {}
+	if v.store != nil {
+		if err := v.store.grow(rows * (1 + nextBytes)); err != nil {
+			return nil, nil, err
+		}
+		defer v.store.shrink(rows * nextBytes)
+		done = func() { v.store.shrink(rows) }
+	}
 	out, next := make([]uint8, v.Rows), make(map[block.RowHash]uint8, v.Rows)
 	for i := range out {
 		h := block.RowHash(v.rec(i))
@@ -96,7 +109,7 @@ func (v *View) Folds(k int) []uint8 {
 		}
 		out[i], next[h] = fold, (fold+1)%uint8(k)
 	}
-	return out
+	return out, done, nil
 }
 
 // Only returns row i alone, as long as v lives.

@@ -264,6 +264,6 @@ func (l *Leaf) OpenWithin(lent int64) (*View, error) {
 			return nil, err
 		}
 	}
-	v.layout, v.Rows, v.held, v.share, v.keyed = l.store.layout, l.Rows, l.held, l.share, l.store.cfg.Windows
+	v.store, v.layout, v.Rows, v.held, v.share, v.keyed = l.store, l.store.layout, l.Rows, l.held, l.share, l.store.cfg.Windows
 	return &v, nil
 }

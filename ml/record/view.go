@@ -17,6 +17,7 @@ type View struct {
 	Rows    int
 	layout  *Layout
 	order   []loc
+	store   *Store // what is made of the rows is charged to it; nil: of views of no leaf
 	regions [][]byte
 	release func()
 

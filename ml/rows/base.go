@@ -86,7 +86,10 @@ func (b *base) encode(e *Encoding, part *record.View, d *unfitted, i int) (out *
 	if d != nil {
 		out = e.Fitted.Finish(b.Spec, [...]*feature.UnfittedBlock{d.Train, d.Held}[i], part, e.ClassWeights)
 	} else {
-		out = e.Fitted.EncodeLeaf(b.Spec, part, i == 1, e.ClassWeights)
+		if out, err = e.Fitted.EncodeLeaf(b.Spec, part, i == 1, e.ClassWeights); err != nil {
+			b.blocks.Unreserve(n)
+			return nil, err
+		}
 		b.blocks.Unreserve(sparse - out.Sparse.Bytes())
 	}
 	if b.Windows != nil {

@@ -140,13 +140,13 @@ func adjust(ctx context.Context, r *runner, p family.Predictor) (a *calibration.
 				At(j.Options.Pos(family.PredictionInterval))
 		}
 	}
-	a.Costs, err = costsOf(j, r.learns)
+	a.Costs, err = costsOf(j, r.learns, r.in.Part)
 	return a, err
 }
 
 // costsOf returns what it costs to predict the second class where the first is true: nothing where they are the same, and 1
-// where the statement does not say.
-func costsOf(j *Job, f *feature.Fitted) ([][]float64, error) {
+// where the statement does not say. Classes that a part of the rows does not have do not matter.
+func costsOf(j *Job, f *feature.Fitted, part bool) ([][]float64, error) {
 	given := j.Options.Texts(family.CostMatrix, nil)
 	if given == nil {
 		return nil, nil
@@ -159,11 +159,18 @@ func costsOf(j *Job, f *feature.Fitted) ([][]float64, error) {
 		out[k][k] = 0
 	}
 	for ; len(given) >= 3; given = given[3:] {
+		there := true
 		for _, name := range given[:2] {
 			if _, ok := at[name]; !ok && name != "" {
+				if there = false; part {
+					continue
+				}
 				return nil, pgerr.New(pgerr.InvalidParameterValue, "cost_matrix names %q, which is no class of column %q", name, f.Label.Name).At(j.Options.Pos(family.CostMatrix)).
 					WithDetail("The classes are %s.", strings.Join(classTexts(f), ", "))
 			}
+		}
+		if !there {
+			continue
 		}
 		cost, _ := strconv.ParseFloat(given[2], 64)
 		row := out[at[given[0]]]

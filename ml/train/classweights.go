@@ -19,8 +19,8 @@ import (
 // opened for a target.
 
 // classWeights returns the weights of the classes of one target, nil for none; f has
-// the encoders for that target.
-func (j *Job) classWeights(f *feature.Fitted, st *feature.Stats, target int) ([]float64, error) {
+// the encoders for that target. part: see Input.
+func (j *Job) classWeights(f *feature.Fitted, st *feature.Stats, target int, part bool) ([]float64, error) {
 	if j.planOf(target).Target != family.ClassTarget {
 		return nil, nil
 	}
@@ -35,15 +35,42 @@ func (j *Job) classWeights(f *feature.Fitted, st *feature.Stats, target int) ([]
 	if j.Options.Bool("class_weights", false) {
 		return balancedWeights(f, cats), nil
 	}
-	var named []family.ClassWeight
+	named := namedClasses(j, f)
+	if slices.ContainsFunc(named, func(w family.ClassWeight) bool { return w.Balanced }) {
+		return balancedWeights(f, cats), nil
+	}
+	return namedWeights(f, named, j.Options.Pos("class_weights"), part)
+}
+
+// namedClasses are the weights that the statement sets for classes of a target.
+func namedClasses(j *Job, f *feature.Fitted) (named []family.ClassWeight) {
 	for _, w := range j.Options.ClassWeights() {
 		if w.Target == "" || strings.EqualFold(w.Target, f.Label.Name) {
-			if named = append(named, w); w.Balanced {
-				return balancedWeights(f, cats), nil
-			}
+			named = append(named, w)
 		}
 	}
-	return namedWeights(f, named, j.Options.Pos("class_weights"))
+	return named
+}
+
+// CheckClasses returns an error where an option names a class that no group has; f has those of all.
+func (j *Job) CheckClasses(f *feature.Fitted) error {
+	if _, err := costsOf(j, f, false); err != nil {
+		return err
+	}
+	for k := range max(len(j.targets), 1) {
+		of := f
+		if j.targets != nil {
+			of = f.ForTarget(k)
+		}
+		named := namedClasses(j, of)
+		if j.planOf(k).Target != family.ClassTarget || slices.ContainsFunc(named, func(w family.ClassWeight) bool { return w.Balanced }) {
+			continue
+		}
+		if _, err := namedWeights(of, named, j.Options.Pos("class_weights"), false); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // balancedWeights returns the weights that make all classes count the same, as
@@ -67,8 +94,8 @@ func balancedWeights(f *feature.Fitted, st *feature.ColStats) []float64 {
 }
 
 // namedWeights returns the weights that the statement sets by class, nil for none. A
-// class that it does not name has weight 1.
-func namedWeights(f *feature.Fitted, named []family.ClassWeight, pos int) ([]float64, error) {
+// class that it does not name has weight 1, and part of the rows need not have all that it names.
+func namedWeights(f *feature.Fitted, named []family.ClassWeight, pos int, part bool) ([]float64, error) {
 	if named == nil {
 		return nil, nil
 	}
@@ -79,7 +106,10 @@ func namedWeights(f *feature.Fitted, named []family.ClassWeight, pos int) ([]flo
 	}
 	for _, n := range named {
 		at := slices.Index(classes, n.Class)
-		if at < 0 {
+		switch {
+		case at < 0 && part:
+			continue
+		case at < 0:
 			return nil, pgerr.New(pgerr.InvalidParameterValue, "class_weights names %q, which is no class of column %q", n.Class, f.Label.Name).
 				WithDetail("The classes are %s.", strings.Join(classes[:min(len(classes), 20)], ", ")).At(pos)
 		}
@@ -101,7 +131,7 @@ func (r *runner) targetWeights(ctx context.Context) (*targetWeights, error) {
 	}
 	w := &targetWeights{}
 	for k := range r.job.targets {
-		one, err := r.job.classWeights(r.learns.ForTarget(k), r.stats, k)
+		one, err := r.job.classWeights(r.learns.ForTarget(k), r.stats, k, r.in.Part)
 		if err != nil {
 			return nil, err
 		}

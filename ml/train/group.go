@@ -157,7 +157,7 @@ func (t *GroupTrainer) train(ctx context.Context) (*groups.Group, error) {
 	if err != nil {
 		return nil, err
 	}
-	in := Input{Job: t.job, Rows: d.Rows, Open: t.open, Hold: func(n int64) error { return t.kept.Resize(t.kept.Used() + n) }}
+	in := Input{Job: t.job, Rows: d.Rows, Part: true, Open: t.open, Hold: func(n int64) error { return t.kept.Resize(t.kept.Used() + n) }}
 	res, err := Run(ctx, in, red)
 	if err != nil {
 		return nil, err

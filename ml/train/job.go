@@ -14,6 +14,7 @@ import (
 	"github.com/tributarydb/tributary/ml/model"
 	"github.com/tributarydb/tributary/ml/record"
 	"github.com/tributarydb/tributary/ml/rows"
+	"github.com/tributarydb/tributary/sql/lex"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/version"
 )
@@ -506,6 +507,10 @@ func apart(j *Job, d *family.Option, name string) error {
 		return undefined(name).At(j.Options.Pos(d.Names[0]))
 	}
 	c := &j.spec.Cols[at]
+	if !feature.ToldApart(c.Type) {
+		return pgerr.New(pgerr.DatatypeMismatch, "column %q has a type that cannot be %s", c.Name, d.Names[0]).OnColumn(c.Name).At(j.Options.Pos(d.Names[0])).
+			WithHint("Cast it in the query, such as %s::text AS %[1]s.", lex.QuoteName(c.Name))
+	}
 	c.Role, c.Encoder, c.MaxCategories = feature.Feature, feature.OneHot, math.MaxInt32
 	return nil
 }

@@ -132,7 +132,7 @@ func (r *runner) encoders(st *feature.Stats) (f *feature.Fitted, classWeights []
 		return nil, nil, err
 	}
 	if r.job.targets == nil && r.job.Plan.Target == family.ClassTarget {
-		classWeights, err = r.job.classWeights(f, st, 0)
+		classWeights, err = r.job.classWeights(f, st, 0, r.in.Part)
 	}
 	return f, classWeights, err
 }

@@ -62,6 +62,8 @@ type Group struct {
 type Input struct {
 	Job  *Job
 	Rows int64 // of the query, over all nodes
+	// Part says that the rows are a group's: they need not have all classes that options name.
+	Part bool
 	// Cached is what an earlier training knows of the rows, where the workers have taken
 	// over its blocks (Worker.Take); Rows is their number then. nil where they have rows.
 	Cached *Encoded

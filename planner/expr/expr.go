@@ -202,6 +202,7 @@ const (
 	PredictInteractions                    // what pairs of features contribute to the margin: jsonb
 	PredictBins                            // in the first of the rows that are scored together, how many of them lie in each bin of the training rows: bytea (exec/profile)
 	PredictSeries                          // what a forecasting model says of a series, whose rows Args have as arrays: an array
+	PredictPercentile                      // of PredictPlace: which share of the other items comes before it
 )
 
 // Rank is what PredictRanked returns: so many, in the order of this number (ml/family.RankBy).

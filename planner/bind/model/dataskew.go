@@ -14,6 +14,9 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
+// besideRows says what to do where no statistics are kept.
+const besideRows = "Compare with the rows themselves: ml.validate_data_drift((SELECT …), (SELECT …))."
+
 // dataSkew binds ml.validate_data_skew('m', (query), …): the rows of the query are counted by the bins of the model's
 // training rows, and the counts compared.
 func dataSkew(sc *scope.Scope, name string, args []ast.Node, n *ast.RangeFunction) (it scope.FromItem, err error) {
@@ -33,9 +36,13 @@ func dataSkew(sc *scope.Scope, name string, args []ast.Node, n *ast.RangeFunctio
 	switch {
 	case m.v.Groups != nil:
 		return it, pgerr.Unsupported("model \"%s\" has one model a group, of whose rows no statistics are kept", m.name).At(pos.At()).
-			WithHint("Compare with the rows themselves: ml.validate_data_drift((SELECT …), (SELECT …)).")
-	case m.v.Profile == nil && (m.v.Task == catalog.TaskForecasting || m.v.Origin != nil):
-		return it, pgerr.Unsupported("model \"%s\" has no statistics of its training rows: they are kept of at most 1000 features, for which there must be memory, and not of series", m.name).At(pos.At())
+			WithHint("%s", besideRows)
+	case m.v.Profile == nil && m.v.Task == catalog.TaskForecasting:
+		return it, pgerr.Unsupported("model \"%s\" has no statistics of its training rows: none are kept of series", m.name).At(pos.At()).WithHint("%s", besideRows)
+	case m.v.Profile == nil && m.v.Origin != nil:
+		return it, pgerr.Unsupported("model \"%s\" has no statistics of its training rows", m.name).At(pos.At()).
+			WithDetail("None are kept of the numbers of ml.target_encode, of terms of texts, and of more than 1024 features and elements of arrays, or where there was no memory.").
+			WithHint("%s", besideRows)
 	case m.v.Profile == nil:
 		return it, pgerr.New(pgerr.ObjectNotInPrerequisiteState, "model \"%s\" has no statistics of its training rows", m.name).At(pos.At()).
 			WithHint("A version that is trained here has them: RETRAIN MODEL %s.", m.name)

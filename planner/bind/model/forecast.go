@@ -59,7 +59,7 @@ func forecast(sc *scope.Scope, m *model, args []ast.Node) (string, []types.Datum
 				WithHint("Write ml.forecast('model', horizon => 28, confidence => 0.9).").At(b.PosExpr(a)))
 		}
 		seen[par] = true
-		e, err := sc.Expr(val, scope.Place{Name: "functions in FROM"})
+		e, err := sc.Expr(val, scope.InFunctions)
 		if err != nil {
 			return fail(err)
 		}

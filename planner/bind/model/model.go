@@ -210,7 +210,7 @@ func View(sc *scope.Scope, name string, args []ast.Node) (string, []types.Datum,
 				WithHint("Write %s('model'), %s('model', 2) or %s('model@2').", full, full, full).At(b.SpotFunc(name).At())
 		}
 		seen[par] = true
-		e, err := sc.Expr(val, scope.Place{Name: "functions in FROM"})
+		e, err := sc.Expr(val, scope.InFunctions)
 		if err != nil {
 			return "", nil, nil, err
 		}

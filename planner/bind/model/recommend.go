@@ -16,6 +16,7 @@ import (
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/lex"
+	"github.com/tributarydb/tributary/sql/parse"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -118,7 +119,17 @@ func (r *ranking) ranked(sc *scope.Scope, m *model, args []ast.Node, n *ast.Rang
 		}
 	}
 	sub := queryOf(args, 1)
-	if sub == nil || len(args) != 2 {
+	if len(args) == 1 && r.by != rankNearest {
+		of := user
+		if r.by == rankSimilar {
+			of = item
+		}
+		var err error
+		if sub, err = m.everyone(sc, of, args[0]); err != nil {
+			return none, err
+		}
+	}
+	if sub == nil || len(args) > 2 {
 		return none, pgerr.New(pgerr.UndefinedFunction, "%s takes a model's name and a query", full).
 			WithHint("Write %s('model', %s); %s.", full, r.takes, named).At(pos.At())
 	}
@@ -151,6 +162,27 @@ func (r *ranking) ranked(sc *scope.Scope, m *model, args []ast.Node, n *ast.Rang
 	whole := append(slices.Clone(fields), scope.Column{Name: absent.Name, Expr: &expr.Const{Typ: absent.Type}})
 	value.Name = r.prefix + value.Name
 	return r.lists(sc, m, q.Node, fields, whole, value, by, n, pos)
+}
+
+// everyone is the query of all users, or items, that a recommender knows: ml.weights lists them. name is its argument.
+func (m *model) everyone(sc *scope.Scope, of catalog.ModelFeature, name ast.Node) (*ast.SubLink, error) {
+	keys := ""
+	for _, k := range m.groupKeys() {
+		keys += "q." + lex.QuoteIdent(k.Name) + ", "
+	}
+	list, err := parse.Parse(fmt.Sprintf("SELECT %sq.class::%s AS %s FROM ml.weights('') AS q WHERE q.feature = %s",
+		keys, sc.Binder.TypeName(of.Type), lex.QuoteIdent(of.Name), lex.QuoteLiteral(of.Name+"[1]")), parse.Postgres)
+	if err != nil {
+		return nil, err
+	}
+	ast.Rewrite(list[0].Node, func(c *ast.Cursor) bool {
+		if f, ok := c.Node().(*ast.FuncCall); ok {
+			f.Args.Items[0] = name
+			return false
+		}
+		return true
+	}, nil)
+	return &ast.SubLink{SubLinkType: ast.EXPR_SUBLINK, Subselect: list[0].Node.(*ast.SelectStmt)}, nil
 }
 
 // fieldsOf are the columns of a query that is a relation's argument.
@@ -206,26 +238,28 @@ func (r *ranking) lists(sc *scope.Scope, m *model, node plan.Node, fields, whole
 }
 
 // itemRanks binds ml.item_ranks('model', (query)): for each row, of a user and an item, the place of the item among
-// those that are new to the user.
+// those that are new to the user, and which share of the others comes before it.
 func itemRanks(sc *scope.Scope, m *model, node plan.Node, fields []scope.Column, n *ast.RangeFunction, pos typing.Position) (scope.FromItem, error) {
 	if _, _, ok := m.pair(); !ok {
 		return scope.FromItem{}, pgerr.New(pgerr.WrongObjectType, "model \"%s\" recommends nothing", m.name).WithHint("Its task is %s.", m.v.Task).At(pos.At())
 	}
-	e, err := applyModel(sc, m, expr.PredictPlace, fields, false, pos)
-	if err != nil {
-		return scope.FromItem{}, err
-	}
-	p := e.(*expr.Predict)
-	p.Typ = types.Float8
-	place, err := sc.Binder.Coerce(p, types.Int8, fn.AssignmentCast, typing.Position{})
-	if err != nil {
-		return scope.FromItem{}, err
-	}
+	outputs := []scope.Column{{Name: "item_rank"}, {Name: "percentile_rank"}}
 	pr, rl := query.NewProjector(sc.Binder, sc.Level, node), &scope.Item{Name: "item_ranks"}
-	out := scope.Column{Name: "item_rank"}
-	keepFields(pr, rl, fields, []scope.Column{out})
-	out.Expr = scope.Col(pr.Emit(place, out.Name))
-	rl.Cols = append(rl.Cols, out)
+	keepFields(pr, rl, fields, outputs)
+	for i, mode := range []expr.PredictMode{expr.PredictPlace, expr.PredictPercentile} {
+		e, err := applyModel(sc, m, mode, fields, false, pos)
+		if err != nil {
+			return scope.FromItem{}, err
+		}
+		e.(*expr.Predict).Typ = types.Float8
+		if i == 0 {
+			if e, err = sc.Binder.Coerce(e, types.Int8, fn.AssignmentCast, typing.Position{}); err != nil {
+				return scope.FromItem{}, err
+			}
+		}
+		outputs[i].Expr = scope.Col(pr.Emit(e, outputs[i].Name))
+	}
+	rl.Cols = append(rl.Cols, outputs...)
 	return query.Finish(sc, pr.Node(), rl, n.Alias, "table")
 }
 
@@ -233,7 +267,8 @@ func itemRanks(sc *scope.Scope, m *model, node plan.Node, fields []scope.Column,
 const evaluatedPlaces = 10
 
 // evaluateRanks returns the query of ml.evaluate of a model of implicit feedback: for each user, how those of the rows'
-// items that have feedback are ranked among the items that are new to the user; and the means over users.
+// items that have feedback are ranked among the items that are new to the user; and the means over users. average_rank is
+// the expected percentile ranking of Hu, Koren and Volinsky (2008): a mean over rows, by their feedback.
 func (m *model) evaluateRanks() string {
 	column := func(c string) string { return "q." + lex.QuoteIdent(c) }
 	user, _, _ := m.pair()
@@ -244,11 +279,13 @@ func (m *model) evaluateRanks() string {
 	}
 	return fmt.Sprintf(`SELECT %[1]savg(g.hits::float8 / %[2]d) AS precision_at_%[2]d, avg(g.hits::float8 / g.n) AS recall_at_%[2]d,
  avg(g.gain / least(g.n, %[2]d)) AS mean_average_precision,
- avg(g.dcg / (SELECT sum(ln(2) / ln(i + 1)) FROM generate_series(1, least(g.n, %[2]d)) AS i)) AS normalized_discounted_cumulative_gain
+ avg(g.dcg / (SELECT sum(ln(2) / ln(i + 1)) FROM generate_series(1, least(g.n, %[2]d)) AS i)) AS normalized_discounted_cumulative_gain,
+ sum(g.before) / sum(g.feedback) AS average_rank
  FROM (SELECT %[3]s, count(*) AS n, count(*) FILTER (WHERE r.item_rank <= %[2]d) AS hits,
   coalesce(sum(r.place / r.item_rank::float8) FILTER (WHERE r.item_rank <= %[2]d), 0) AS gain,
-  coalesce(sum(ln(2) / ln(r.item_rank + 1)) FILTER (WHERE r.item_rank <= %[2]d), 0) AS dcg
-  FROM (SELECT %[4]s, q.item_rank, row_number() OVER (PARTITION BY %[4]s ORDER BY q.item_rank) AS place
+  coalesce(sum(ln(2) / ln(r.item_rank + 1)) FILTER (WHERE r.item_rank <= %[2]d), 0) AS dcg,
+  sum(r.feedback * r.percentile_rank) AS before, sum(r.feedback) AS feedback
+  FROM (SELECT %[4]s, q.item_rank, q.percentile_rank, %[5]s::float8 AS feedback, row_number() OVER (PARTITION BY %[4]s ORDER BY q.item_rank) AS place
    FROM ml.item_ranks('', (SELECT 1)) AS q WHERE q.item_rank IS NOT NULL AND %[5]s > 0) AS r GROUP BY %[3]s) AS g%[6]s`,
 		shown, evaluatedPlaces, strings.Join(by, ", "), strings.Join(of, ", "), column(m.v.Target[0]), over)
 }

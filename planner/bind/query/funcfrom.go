@@ -88,7 +88,7 @@ func bindFunc(sc *scope.Scope, n ast.Node, defs []ast.Node) (*tableFunc, error) 
 	b := sc.Binder
 	fc, ok := n.(*ast.FuncCall)
 	if !ok {
-		e, err := sc.Expr(n, scope.Place{Name: "functions in FROM"})
+		e, err := sc.Expr(n, scope.InFunctions)
 		if err != nil {
 			return nil, err
 		}
@@ -114,7 +114,7 @@ func bindFunc(sc *scope.Scope, n ast.Node, defs []ast.Node) (*tableFunc, error) 
 		set = set || u.Set && u.Language != catalog.LanguageSQL
 	}
 	if set {
-		inv, err := sc.Invocation(fc, scope.Place{Name: "functions in FROM"})
+		inv, err := sc.Invocation(fc, scope.InFunctions)
 		if err != nil {
 			return nil, err
 		}
@@ -133,7 +133,7 @@ func bindFunc(sc *scope.Scope, n ast.Node, defs []ast.Node) (*tableFunc, error) 
 		}
 	}
 	if f == nil || f.Kind != fn.SetReturning {
-		e, err := sc.Expr(fc, scope.Place{Name: "functions in FROM"})
+		e, err := sc.Expr(fc, scope.InFunctions)
 		if err != nil {
 			return nil, err
 		}
@@ -377,7 +377,7 @@ func sourceArgs(sc *scope.Scope, name string, fc *ast.FuncCall) ([]plan.Arg, boo
 				continue
 			}
 		}
-		e, err := sc.Expr(val, scope.Place{Name: "functions in FROM"})
+		e, err := sc.Expr(val, scope.InFunctions)
 		if err == nil {
 			arg.Val, arg.Type, err = ConstArg(b, e, name, val)
 		}

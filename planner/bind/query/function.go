@@ -416,7 +416,7 @@ func rangeUser(sc *scope.Scope, n *ast.RangeFunction, fc *ast.FuncCall, schema, 
 	if len(typing.UserFunctions(&b.Resolver, schema, name)) == 0 {
 		return it, false, nil
 	}
-	inv, err := sc.Invocation(fc, scope.Place{Name: "functions in FROM"})
+	inv, err := sc.Invocation(fc, scope.InFunctions)
 	if err != nil {
 		return it, true, err
 	}

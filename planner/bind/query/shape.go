@@ -69,7 +69,7 @@ func bindShape(sc *scope.Scope, name string, fc *ast.FuncCall) (s *shaped, ok bo
 			return nil, true, pgerr.New(pgerr.InvalidParameterValue, "%s of a query has no such argument", name).At(sc.Binder.PosExpr(a)).
 				WithHint("Its arguments are: the query in parentheses, %s.", strings.Join(names, ", "))
 		}
-		e, err := sc.Expr(a, scope.Place{Name: "functions in FROM"})
+		e, err := sc.Expr(a, scope.InFunctions)
 		if err != nil {
 			return nil, true, err
 		}

@@ -34,6 +34,7 @@ var (
 	InReturning = Place{Name: "RETURNING"}
 	inFilter    = Place{Name: "FILTER"}
 	InDefault   = Place{Name: "DEFAULT expressions"}
+	InFunctions = Place{Name: "functions in FROM"}
 	InCheck     = Place{Name: "check constraints"}
 	InGenerated = Place{Name: "column generation expressions"}
 	InIndex     = Place{Name: "index expressions"}

@@ -1,6 +1,8 @@
 package scope
 
 import (
+	"slices"
+
 	"github.com/multigres/multigres/go/common/parser/ast"
 
 	"github.com/tributarydb/tributary/planner/bind/typing"
@@ -135,6 +137,11 @@ func PlainCall(n *ast.FuncCall, f *fn.Func, pos typing.Position) error {
 // Invocation binds a call's arguments.
 func (sc *Scope) Invocation(n *ast.FuncCall, p Place) (*typing.Invocation, error) {
 	schema, name := typing.Qualified(n.Funcname)
+	if schema == "ml" && len(fn.Lookup(name)) == 0 {
+		if err := notOfModels(sc, n, name, p); err != nil {
+			return nil, err
+		}
+	}
 	inv := &typing.Invocation{Schema: schema, Name: name, Variadic: n.FuncVariadic, Pos: sc.Binder.SpotFunc(name)}
 	inv.Default = func(text string) (expr.Expr, error) {
 		return sc.Binder.TextExpr(text, &Scope{Binder: sc.Binder, Level: sc.Level}, Place{Name: "DEFAULT expressions"})
@@ -165,6 +172,43 @@ func (sc *Scope) Invocation(n *ast.FuncCall, p Place) (*typing.Invocation, error
 		return nil, pgerr.New(pgerr.TooManyArguments, "cannot pass more than 100 arguments to a function").At(inv.Pos.At())
 	}
 	return inv, nil
+}
+
+// notOfModels returns the error 42883 for a name that is nothing in the schema ml, and for one of a relation over a query
+// where only values may be called: before its arguments are bound, for a query of several columns is no value. nil for
+// others.
+func notOfModels(sc *Scope, n *ast.FuncCall, name string, p Place) error {
+	pos := sc.Binder.SpotFunc(name)
+	const far = 4
+	best, near := far, ""
+	for _, f := range fn.Described() {
+		if f.Schema != "ml" {
+			continue
+		}
+		if f.Name == name {
+			if f.Kind == fn.SetReturning && p.Name != InFunctions.Name && slices.ContainsFunc(typing.Items(n.Args), isQuery) {
+				return pgerr.New(pgerr.UndefinedFunction, "ml.%s is a relation, not a value", name).WithHint("Write SELECT … FROM ml.%s(…).", name).At(pos.At())
+			}
+			return nil
+		}
+		if d := distance(name, f.Name, far); d < best && d <= len(name)/2 {
+			best, near = d, f.Name
+		}
+	}
+	e := pgerr.New(pgerr.UndefinedFunction, "function ml.%s does not exist", name).At(pos.At())
+	if near == "" {
+		return e
+	}
+	return e.WithHint("Perhaps you meant ml.%s.", near)
+}
+
+// isQuery reports whether an argument is a query in parentheses.
+func isQuery(arg ast.Node) bool {
+	if named, ok := arg.(*ast.NamedArgExpr); ok {
+		arg = named.Arg
+	}
+	sub, ok := arg.(*ast.SubLink)
+	return ok && sub.SubLinkType == ast.EXPR_SUBLINK
 }
 
 func variadicName(name string) bool {

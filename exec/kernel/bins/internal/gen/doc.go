@@ -1,0 +1,2 @@
+// Command gen writes the assembly of package bins (go generate).
+package main
