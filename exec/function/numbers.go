@@ -27,29 +27,32 @@ func floatLoop(c *Call, v *vector.Vec, f func(float64) (float64, error)) *vector
 	var seen floatMemo
 	again := 0 // how many of the first rows had a value that was there
 	for i := range c.N {
+		if i%pollRows == 0 {
+			c.Meter().Poll(pollRows * vector.RowWork)
+		}
 		if i == memoTrial && again < memoTrial*3/4 {
 			again = 0
 		}
 		if c.Skip(i) {
 			continue
 		}
-		x := in[i]
-		at := &seen[math.Float64bits(x)*memoHash>>(64-memoBits)]
-		if remembers := i < memoTrial || again > 0; remembers && at.has && at.x == math.Float64bits(x) {
-			out[i] = at.y
-			again++
-		} else {
-			y, err := f(x)
-			if err != nil {
-				return nil
-			}
-			out[i] = y
-			if remembers {
-				*at = memoEntry{math.Float64bits(x), y, true}
+		var at *memoEntry // nil: values do not come again
+		if i < memoTrial || again > 0 {
+			b := math.Float64bits(in[i])
+			at = &seen[b*memoHash>>(64-memoBits)]
+			if at.has && at.x == b {
+				out[i] = at.y
+				again++
+				continue
 			}
 		}
-		if i%pollRows == 0 {
-			c.Meter().Poll(pollRows * vector.RowWork)
+		y, err := f(in[i])
+		if err != nil {
+			return nil
+		}
+		out[i] = y
+		if at != nil {
+			*at = memoEntry{math.Float64bits(in[i]), y, true}
 		}
 	}
 	return vector.NewFixed(vector.F64, out, c.Valid)
