@@ -2,6 +2,7 @@ package raftnode
 
 import (
 	"context"
+	"io"
 	"sync"
 
 	"github.com/hashicorp/raft"
@@ -22,6 +23,8 @@ type commits struct {
 	out chan raft.RPC
 	// refuse, if not nil, reports whether a message must not reach raft.
 	refuse func(a *raft.AppendEntriesRequest) bool
+	// has, if not nil, reports whether the log has an entry (Retaining).
+	has func(index, term uint64) bool
 	// unbound leaves raft to commit beyond a message's entries (Bounding).
 	unbound bool
 
@@ -62,12 +65,17 @@ func (c *commits) pump(ctx context.Context) {
 		var rpc raft.RPC
 		select {
 		case rpc = <-c.in:
-			if a, ok := rpc.Command.(*raft.AppendEntriesRequest); ok {
+			switch a := rpc.Command.(type) {
+			case *raft.AppendEntriesRequest:
 				if c.refuse != nil && c.refuse(a) {
 					rpc.Respond(nil, raft.ErrRaftShutdown)
 					return
 				}
 				c.pass(a)
+			case *raft.InstallSnapshotRequest:
+				if c.retain(rpc, a) {
+					continue
+				}
 			}
 		case <-c.wake:
 			a := c.own()
@@ -108,6 +116,16 @@ func (c *commits) pass(a *raft.AppendEntriesRequest) {
 	}
 	c.last = raft.AppendEntriesRequest{RPCHeader: a.RPCHeader, Term: a.Term}
 	c.told = max(c.told, a.LeaderCommitIndex)
+}
+
+// retain answers a snapshot that has nothing new. One of a deposed leader has an earlier term than raft, which says so.
+func (c *commits) retain(rpc raft.RPC, a *raft.InstallSnapshotRequest) bool {
+	if c.has == nil || a.Term < c.sent.term || !c.has(a.LastLogIndex, a.LastLogTerm) {
+		return false
+	}
+	_, err := io.Copy(io.Discard, rpc.Reader) // the connection's next message comes after it
+	rpc.Respond(&raft.InstallSnapshotResponse{Term: a.Term, Success: err == nil}, err)
+	return true
 }
 
 // own returns a message that carries the known commit index; nil where raft has been

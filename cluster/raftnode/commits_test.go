@@ -3,6 +3,7 @@ package raftnode
 import (
 	"context"
 	"math/rand"
+	"strings"
 	"testing"
 
 	"github.com/hashicorp/raft"
@@ -124,6 +125,37 @@ func TestCommitsNeverLie(t *testing.T) {
 					term++
 					leader = leader[:committed:committed]
 				}
+			}
+		}
+	}
+}
+
+// TestSnapshotsOfOldAreAnswered: a snapshot whose last entry is in the log is read to its end and answered, and all others
+// reach raft.
+func TestSnapshotsOfOldAreAnswered(t *testing.T) {
+	in := make(chan raft.RPC)
+	c := newCommits(in)
+	c.has = func(index, term uint64) bool { return index <= 10 && term == 2 }
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() { c.pump(ctx); close(ended) }()
+	defer func() { cancel(); <-ended }()
+	in <- raft.RPC{Command: &raft.AppendEntriesRequest{Term: 3, PrevLogEntry: 10, PrevLogTerm: 2}}
+	<-c.out
+	for _, x := range []struct {
+		term, index, last uint64
+		answered          bool
+	}{{3, 10, 2, true}, {4, 7, 2, true}, {3, 11, 2, false}, {3, 10, 1, false}, {2, 7, 2, false}} {
+		data, answers := strings.NewReader("state"), make(chan raft.RPCResponse, 1)
+		in <- raft.RPC{Command: &raft.InstallSnapshotRequest{Term: x.term, LastLogIndex: x.index, LastLogTerm: x.last}, Reader: data, RespChan: answers}
+		select {
+		case a := <-answers:
+			if r, ok := a.Response.(*raft.InstallSnapshotResponse); !x.answered || !ok || !r.Success || r.Term != x.term || a.Error != nil || data.Len() > 0 {
+				t.Errorf("%+v: answered %+v, %d bytes left", x, a, data.Len())
+			}
+		case <-c.out:
+			if x.answered || data.Len() != 5 {
+				t.Errorf("%+v reached raft", x)
 			}
 		}
 	}

@@ -18,7 +18,7 @@ import (
 // The rules below are those of the paper: an entry is committed once a majority of the voters has
 // stored it in the term of the leader that made it; what is committed never changes; a follower
 // that has an entry in common with a leader has all before it in common.
-type Deviation uint8
+type Deviation uint16
 
 const (
 	// Learning: a follower learns the commit index from the leader's answers to its own
@@ -98,9 +98,21 @@ const (
 	//
 	// Without: a heartbeat with a new term, which comes as the node ends, makes raft panic.
 	Beating
+
+	// Retaining, a repair: a snapshot whose last entry this node has already is answered and not
+	// installed (commits.go). docs/upstream/raft-old-snapshot.patch.
+	//
+	// Safe: whoever has its last entry, of the same index and term, has all before it in common
+	// with the leader. Figure 13 of the paper, step 6: "If existing log entry has same index and term
+	// as snapshot's last included entry, retain log entries following it and reply".
+	//
+	// Without: one that a paused leader or a slow link delivers late sets the configuration of then,
+	// although the log has newer ones: a voter for who it is none stands for no election and votes
+	// in none, until the configuration changes again.
+	Retaining
 )
 
-var deviationNames = []string{"learning", "applying", "writing", "journal", "campaigning", "bounding", "ending", "beating"}
+var deviationNames = []string{"learning", "applying", "writing", "journal", "campaigning", "bounding", "ending", "beating", "retaining"}
 
 // ParseDeviations reads names joined by +, or all.
 func ParseDeviations(list string) (d Deviation, err error) {
@@ -118,7 +130,8 @@ func ParseDeviations(list string) (d Deviation, err error) {
 	return d, nil
 }
 
-func (d Deviation) has(o Deviation) bool { return d&o != 0 }
+// Has reports whether o is among them.
+func (d Deviation) Has(o Deviation) bool { return d&o != 0 }
 
 // deviations are those of a node.
 type deviations struct {
@@ -130,36 +143,39 @@ type deviations struct {
 	beats   beats
 }
 
-// receive puts commits between the transport and raft.
-func (d *deviations) receive(in <-chan raft.RPC, refuse func(*raft.AppendEntriesRequest) bool) {
+// receive puts commits between the transport and raft. has reports whether the log has an entry of a term, or had it.
+func (d *deviations) receive(in <-chan raft.RPC, refuse func(*raft.AppendEntriesRequest) bool, has func(index, term uint64) bool) {
 	d.commits = newCommits(in)
-	d.commits.refuse, d.commits.unbound = refuse, d.without.has(Bounding)
+	d.commits.refuse, d.commits.unbound = refuse, d.without.Has(Bounding)
+	if !d.without.Has(Retaining) {
+		d.commits.has = has
+	}
 }
 
 // learn is told a term's commit index by its leader.
 func (d *deviations) learn(term, index uint64) {
-	if !d.without.has(Learning) {
+	if !d.without.Has(Learning) {
 		d.commits.learn(term, index)
 	}
 }
 
 // stored is called with entries that raft has stored.
 func (d *deviations) stored(entries []*raft.Log) {
-	if entries = d.writer.stored(entries); len(entries) > 0 && !d.without.has(Applying) {
+	if entries = d.writer.stored(entries); len(entries) > 0 && !d.without.Has(Applying) {
 		d.early.stored(d.self, entries)
 	}
 }
 
 // lead is called once the node leads a term and has applied all from before it.
 func (d *deviations) lead(term uint64, latest func() raft.Configuration) {
-	if !d.without.has(Applying) {
+	if !d.without.Has(Applying) {
 		d.early.lead(term, d.self, latest)
 	}
 }
 
 // write lets the only member write a term's commands, 0 for none.
 func (d *deviations) write(term uint64) {
-	if d.without.has(Writing | Applying) {
+	if d.without.Has(Writing | Applying) {
 		term = 0
 	}
 	d.writer.lead(term)
@@ -178,7 +194,7 @@ func (d *deviations) alone(term uint64) bool { return d.early.leads(term) }
 
 // heartbeats returns the handler of heartbeats in place of raft's own.
 func (d *deviations) heartbeats(fn func(raft.RPC)) func(raft.RPC) {
-	if d.without.has(Beating) {
+	if d.without.Has(Beating) {
 		return fn
 	}
 	return d.beats.handler(fn)
@@ -188,7 +204,7 @@ func (d *deviations) heartbeats(fn func(raft.RPC)) func(raft.RPC) {
 // request that succeeded.
 func (d *deviations) pipeline(p raft.AppendPipeline, stored func(*raft.AppendEntriesRequest)) raft.AppendPipeline {
 	w := newPipeline(p, stored)
-	w.stays = d.without.has(Ending)
+	w.stays = d.without.Has(Ending)
 	go w.pass()
 	return w
 }

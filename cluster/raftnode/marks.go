@@ -292,6 +292,18 @@ func (n *keeper) behind(err error) {
 	n.leave(err)
 }
 
+// has reports whether the log has an entry of a term, or it was removed after it was applied.
+func (n *keeper) has(index, term uint64) bool {
+	var e raft.Log
+	switch err := n.bolt.GetLog(index, &e); {
+	case err == nil:
+		return e.Term == term
+	case errors.Is(err, raft.ErrLogNotFound):
+		return index <= n.fsm.Applied()
+	}
+	return false // whoever reads it meets the error too
+}
+
 // contradicts reports whether a leader's message would take back what this node has
 // applied. Raft rules that out: a voter has forgotten what it had stored.
 func (n *keeper) contradicts(a *raft.AppendEntriesRequest) bool {

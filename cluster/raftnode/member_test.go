@@ -3,6 +3,7 @@ package raftnode_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"net"
 	"os"
@@ -286,4 +287,37 @@ func TestDrainingLeader(t *testing.T) {
 	c.kill(lead)
 	c.m[lead] = nil
 	c.must(other, set("a", "2"))
+}
+
+// TestLateSnapshot: a snapshot that comes after newer entries takes no voter its vote (Retaining).
+func TestLateSnapshot(t *testing.T) {
+	c := newCluster(t, 1)
+	if c.without.Has(raftnode.Retaining) {
+		t.Skip("raft as it is installs it")
+	}
+	if err := c.propose(0, set("a", "1")); err != nil {
+		t.Fatal(err)
+	}
+	deliver, err := c.m[0].Delayed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 1; i < 3; i++ {
+		c.m = append(c.m, c.start(t.TempDir(), "", fmt.Sprint("n", i)))
+		c.ready(c.m[i])
+	}
+	for end := time.Now().Add(20 * time.Second); len(c.m[0].Voters()) < 3 || len(c.m[1].Voters()) < 3; time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("not all vote:", c.m[0].Voters(), c.m[1].Voters())
+		}
+	}
+	if err := deliver(c.m[1].Node); err != nil {
+		t.Fatal(err)
+	}
+	if v := c.m[1].Voters(); len(v) != 3 {
+		t.Error("voters after a late snapshot:", v)
+	}
+	if err := c.propose(1, set("a", "2")); err != nil {
+		t.Error(err)
+	}
 }

@@ -135,12 +135,12 @@ func (n *Node) startRaft() (err error) {
 	n.bolt.applied, n.bolt.syncs = n.fsm.Applied, n.metrics.syncs
 	dir, logs, snaps := st.dir, st.logs, st.snaps
 	logs.stored = n.deviations.stored
-	n.bolt.unused = n.o.Without.has(Journal)
+	n.bolt.unused = n.o.Without.Has(Journal)
 	n.trans = raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{
 		Stream:  &stream{n.o.Server.RaftListener(), n.o.Dialer, address(n.o.Self.Addr)},
 		MaxPool: 3, Timeout: 5 * time.Second, Logger: conf.Logger, ServerAddressProvider: resolver{n},
 	})
-	n.deviations.receive(n.trans.Consumer(), n.keeper.contradicts)
+	n.deviations.receive(n.trans.Consumer(), n.keeper.contradicts, n.keeper.has)
 	known, err := raft.HasExistingState(logs, n.bolt, snaps)
 	if err != nil {
 		return dirError(err, dir)
@@ -164,7 +164,7 @@ func (n *Node) startRaft() (err error) {
 	if err != nil {
 		return dirError(err, dir)
 	}
-	if s, _, err := n.electorate.configuration(n.ctx); err == nil && !n.o.Without.has(Campaigning) {
+	if s, _, err := n.electorate.configuration(n.ctx); err == nil && !n.o.Without.Has(Campaigning) {
 		s = slices.DeleteFunc(s, func(s server) bool { return !s.Voter })
 		if len(s) == 1 && s[0].ID == n.o.Self.ID {
 			n.goFunc(func() {
