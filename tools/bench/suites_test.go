@@ -193,8 +193,8 @@ func TestBenchGroupbyJoinsAndTrainings(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out.String())
 	}
-	if n := strings.Count(out.String(), "| q"); n != 84 {
-		t.Errorf("%d questions of 84\n%s", n, out.String())
+	if n := strings.Count(out.String(), "| q"); n != 90 {
+		t.Errorf("%d questions of 90\n%s", n, out.String())
 	}
 	for name, want := range map[string]int64{"logistic-x.npy": 5000 * 4 * 4, "logistic-y.npy": 5000 * 4, "ridge-x.npy": 25000 * 2 * 4, "ridge-y.npy": 25000 * 4} {
 		st, err := os.Stat(filepath.Join(dir, name))

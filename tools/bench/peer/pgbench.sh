@@ -2,7 +2,7 @@
 # Small statements by pgbench, prepared, everything durable: look-ups by primary
 # key among a million rows, INSERTs of one row with a random key, UPDATEs of one row
 # of a hundred thousand; upserts of one row and of four, MERGEs of one, INSERTs with an
-# identity key; with one client and with eight. Beside each figure those of
+# identity key; pgbench's own transactions of scale 10 (tpcb); with one client and with eight. Beside each figure those of
 # PostgreSQL in the same minute, and of a follower of three nodes on the same machine.
 # Usage, from the repository:
 #
@@ -70,18 +70,21 @@ targets="postgres:127.0.0.1:$port:postgres:postgres one:$(of one pg):tributary:t
 for t in $targets; do
   IFS=: read -r name host p user db <<< "$t"
   "$pg/psql" -q -h "$host" -p "$p" -U "$user" -d "$db" -v ON_ERROR_STOP=1 -f setup.sql
+  "$pg/pgbench" -q -i -I dtgp -s 10 -h "$host" -p "$p" -U "$user" "$db" > init.txt 2>&1 || { cat init.txt; exit 1; }
 done
 
 printf '%-8s %8s' statement clients
 for t in $targets; do printf ' %10s' "${t%%:*}"; done
 echo
-for script in ${STATEMENTS:-lookup insert update identity upsert upsert4 merge}; do
+for script in ${STATEMENTS:-lookup insert update identity upsert upsert4 merge tpcb}; do
+  what=(-f "$script.sql")
+  [ "$script" = tpcb ] && what=(-b tpcb-like)
   for clients in 1 8; do
     declare -A best=()
     for _ in $(seq "$rounds"); do
       for t in $targets; do
         IFS=: read -r name host p user db <<< "$t"
-        out=$("$pg/pgbench" -n -M prepared --max-tries=100 -h "$host" -p "$p" -U "$user" -c "$clients" -j 2 -T "$seconds" -f "$script.sql" "$db" 2>&1) || { echo "$out"; exit 1; }
+        out=$("$pg/pgbench" -n -M prepared --max-tries=100 -h "$host" -p "$p" -U "$user" -c "$clients" -j 2 -T "$seconds" "${what[@]}" "$db" 2>&1) || { echo "$out"; exit 1; }
         tps=$(sed -n 's/^tps = \([0-9]*\).*/\1/p' <<< "$out")
         [ "${tps:-0}" -gt "${best[$name]:-0}" ] && best[$name]=$tps
       done
