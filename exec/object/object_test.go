@@ -410,10 +410,21 @@ func TestLease(t *testing.T) {
 	object.LeaseTime(t, 3*time.Second)
 	s := s3test.New(t, "bkt")
 	l := stores(t, s, nil).(object.Leaser)
-	n := 0
-	s.Fault = func(*http.Request) s3test.Fault { // the answer to the first request is lost: the second finds what it wrote
-		if n++; n == 1 {
+	n, again := 0, make(chan struct{})
+	var lost atomic.Bool // answers to renewals, until that is found
+	var puts atomic.Int64
+	s.Fault = func(r *http.Request) s3test.Fault {
+		if n++; n == 1 { // the answer to the first request is lost: the second finds what it wrote
 			return s3test.Lost
+		}
+		if !lost.Load() || r.Method != http.MethodPut {
+			return s3test.None
+		}
+		switch puts.Add(1) {
+		case 1, 2, 3, 4, 5, 6: // the tries of one
+			return s3test.Lost
+		case 9: // after the next, which writes twice
+			close(again)
 		}
 		return s3test.None
 	}
@@ -441,20 +452,7 @@ func TestLease(t *testing.T) {
 		t.Errorf("a statement that was cancelled: %v", err)
 	}
 	// A renewal whose answers were all lost is found by the next.
-	var puts atomic.Int64
-	again := make(chan struct{})
-	s.Fault = func(r *http.Request) s3test.Fault {
-		if r.Method != http.MethodPut {
-			return s3test.None
-		}
-		switch n := puts.Add(1); {
-		case n <= 6: // the tries of one
-			return s3test.Lost
-		case n == 9: // after the next, which writes twice
-			close(again)
-		}
-		return s3test.None
-	}
+	lost.Store(true)
 	<-again
 	if err := first.Held(); err != nil {
 		t.Error(err)
