@@ -80,7 +80,7 @@ type progress struct {
 // NewDriver implements family.Family.
 func (g *glm) NewDriver(s *family.Setup, n *family.Node) (family.Driver, error) {
 	o := s.Options
-	d := &driver{g: g, s: s, kept: n.Charge(), threads: threads{n: n.Threads}, stop: o.Bool("early_stop", o.Given("min_rel_progress")), least: o.Float("min_rel_progress", 0.01)}
+	d := &driver{g: g, s: s, kept: n.Charge(), threads: threads{node: n}, stop: o.Bool("early_stop", o.Given("min_rel_progress")), least: o.Float("min_rel_progress", 0.01)}
 	d.state = family.State{TrainLoss: math.NaN(), ValidationLoss: math.NaN()}
 	d.bestLoss, d.lastVal, d.lastTr, d.width = math.Inf(1), math.NaN(), math.NaN(), 1
 	p := g.problem(s)

@@ -3,11 +3,9 @@ package linear
 import (
 	"math"
 	"slices"
-	"sync"
-	"sync/atomic"
 
 	"github.com/tributarydb/tributary/exec/kernel/f64"
-	"github.com/tributarydb/tributary/exec/op"
+	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/optim"
 )
 
@@ -249,31 +247,14 @@ func rowProducts(a [][]float64, each optim.Each) []float64 {
 
 // threads are those of the node.
 type threads struct {
-	n      int
+	node   *family.Node
 	broken error // what broke in one of them
 }
 
 // each implements optim.Each.
 func (p *threads) each(n int, do func(i int)) {
-	var next atomic.Int64
-	errs := make([]error, max(min(p.n, n), 1))
-	thread := func(t int) {
-		errs[t] = op.Guard("training", func() error {
-			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
-				do(i)
-			}
-			return nil
-		})
-	}
-	var wg sync.WaitGroup
-	for t := 1; t < len(errs); t++ {
-		wg.Go(func() { thread(t) })
-	}
-	thread(0)
-	wg.Wait()
-	for _, err := range errs {
-		if p.broken == nil {
-			p.broken = err
-		}
+	err := p.node.Each(n, func() func(int) error { return func(i int) error { do(i); return nil } })
+	if p.broken == nil {
+		p.broken = err
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/tributarydb/tributary/exec/kernel/f64"
+	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/family/familytest"
 )
 
@@ -191,7 +192,7 @@ func TestRowProducts(t *testing.T) {
 				a[i] = append(a[i], r.NormFloat64())
 			}
 		}
-		d := &threads{n: 3}
+		d := &threads{node: &family.Node{Threads: 3}}
 		got := rowProducts(a, d.each)
 		if d.broken != nil {
 			t.Fatal(d.broken)

@@ -421,13 +421,13 @@ func (d *driver) take(g *grown, parents map[[2]int32]int32) error {
 		looks, aparts = append(looks, l...), append(aparts, apart)
 		at += n
 	}
-	err := d.each(len(aparts), func() func(int) error {
+	err := d.node.Each(len(aparts), func() func(int) error {
 		return func(i int) error { aparts[i](); return nil }
 	})
 	if err != nil {
 		return err
 	}
-	err = d.each(len(looks), func() func(int) error {
+	err = d.node.Each(len(looks), func() func(int) error {
 		s := d.s.alone()
 		return func(i int) error { looks[i].find(s); return nil }
 	})

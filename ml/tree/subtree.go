@@ -3,9 +3,6 @@ package tree
 import (
 	"slices"
 	"sync"
-	"sync/atomic"
-
-	"github.com/tributarydb/tributary/exec/op"
 )
 
 // Deep in a tree there are many nodes with few rows each, whose histograms take more
@@ -197,7 +194,7 @@ func (d *driver) growSubtrees(g *grown) error {
 	grown := make([][]growNode, len(d.takes))
 	var mu sync.Mutex
 	var used []*subtreeGrower
-	err := d.each(len(grown), func() func(int) error {
+	err := d.node.Each(len(grown), func() func(int) error {
 		mu.Lock()
 		defer mu.Unlock()
 		var w *subtreeGrower
@@ -223,34 +220,6 @@ func (d *driver) growSubtrees(g *grown) error {
 	}
 	for i, t := range d.takes {
 		d.growers[t.Tree].insertSubtree(t.Node, grown[i])
-	}
-	return nil
-}
-
-// each runs n work items on the node's threads; begin makes each thread's function for
-// them.
-func (d *driver) each(n int, begin func() func(i int) error) error {
-	errs := make([]error, n)
-	var next atomic.Int64
-	thread := func() {
-		do := begin()
-		for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
-			errs[i] = op.Guard("training", func() error { return do(i) })
-		}
-	}
-	if threads := min(d.node.Threads, n); threads <= 1 {
-		thread()
-	} else {
-		var wg sync.WaitGroup
-		for range threads {
-			wg.Go(thread)
-		}
-		wg.Wait()
-	}
-	for _, err := range errs { // the error of the lowest thread, whichever failed first
-		if err != nil {
-			return err
-		}
 	}
 	return nil
 }

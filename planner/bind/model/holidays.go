@@ -192,23 +192,11 @@ func (m *model) nextSteps(name ast.Node, horizon int64) (*ast.SubLink, error) {
 	for _, k := range m.groupKeys() {
 		list += lex.QuoteIdent(k.Name) + ", "
 	}
-	asked := ""
+	steps := ""
 	if horizon > 0 {
-		asked = ", horizon => " + strconv.FormatInt(horizon, 10)
+		steps = ", horizon => " + strconv.FormatInt(horizon, 10)
 	}
-	parsed, err := parse.Parse("SELECT "+list+lex.QuoteIdent(m.v.Time().Name)+" FROM ml.forecast(''"+asked+`, "`+stepsArgument+`" => true)`, parse.Postgres)
-	if err != nil {
-		return nil, err
-	}
-	sel := parsed[0].Node.(*ast.SelectStmt)
-	ast.Rewrite(sel, func(c *ast.Cursor) bool {
-		if f, ok := c.Node().(*ast.FuncCall); ok {
-			f.Args.Items[0] = name
-			return false
-		}
-		return true
-	}, nil)
-	return ast.NewSubLink(ast.EXPR_SUBLINK, sel), nil
+	return asked("SELECT "+list+lex.QuoteIdent(m.v.Time().Name)+" FROM ml.forecast(''"+steps+`, "`+stepsArgument+`" => true)`, name)
 }
 
 // foresees reports whether all regressors of the model's next steps are known: they are holidays.

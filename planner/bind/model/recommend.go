@@ -170,19 +170,25 @@ func (m *model) everyone(sc *scope.Scope, of catalog.ModelFeature, name ast.Node
 	for _, k := range m.groupKeys() {
 		keys += "q." + lex.QuoteIdent(k.Name) + ", "
 	}
-	list, err := parse.Parse(fmt.Sprintf("SELECT %sq.class::%s AS %s FROM ml.weights('') AS q WHERE q.feature = %s",
-		keys, sc.Binder.TypeName(of.Type), lex.QuoteIdent(of.Name), lex.QuoteLiteral(of.Name+"[1]")), parse.Postgres)
+	return asked(fmt.Sprintf("SELECT %sq.class::%s AS %s FROM ml.weights('') AS q WHERE q.feature = %s",
+		keys, sc.Binder.TypeName(of.Type), lex.QuoteIdent(of.Name), lex.QuoteLiteral(of.Name+"[1]")), name)
+}
+
+// asked parses a query of a relation of models; name takes the place of the relation's first argument.
+func asked(text string, name ast.Node) (*ast.SubLink, error) {
+	list, err := parse.Parse(text, parse.Postgres)
 	if err != nil {
 		return nil, err
 	}
-	ast.Rewrite(list[0].Node, func(c *ast.Cursor) bool {
+	sel := list[0].Node.(*ast.SelectStmt)
+	ast.Rewrite(sel, func(c *ast.Cursor) bool {
 		if f, ok := c.Node().(*ast.FuncCall); ok {
 			f.Args.Items[0] = name
 			return false
 		}
 		return true
 	}, nil)
-	return &ast.SubLink{SubLinkType: ast.EXPR_SUBLINK, Subselect: list[0].Node.(*ast.SelectStmt)}, nil
+	return ast.NewSubLink(ast.EXPR_SUBLINK, sel), nil
 }
 
 // fieldsOf are the columns of a query that is a relation's argument.
