@@ -603,18 +603,18 @@ func TestHashAggDeferred(t *testing.T) {
 		}
 	}
 	tc := optest.Case{Inputs: []optest.Table{tb}, Out: out, Want: want}
-	tc.Build = func(rt *op.Runtime, in [][]op.Operator) []op.Operator {
-		ops, err := aggregate.New(rt, nil, c.node(), nil, c.columns(), nil, in[0])
-		if err != nil {
-			t.Fatal(err)
-		}
-		return ops
-	}
+	c.withLittle(t, tc, 16<<20)
+}
+
+// withLittle runs an aggregation in one phase and in two, with all memory and with a budget under which it must spill.
+func (c aggCase) withLittle(t *testing.T, tc optest.Case, budget int64) {
+	t.Helper()
+	tc.Build = func(rt *op.Runtime, in [][]op.Operator) []op.Operator { return c.aggregate(t)(rt, in[0]) }
 	twice := tc
 	twice.Build = func(rt *op.Runtime, in [][]op.Operator) []op.Operator { return c.phases(t, rt, in[0]) }
 	for _, threads := range []int{1, 2} {
 		for _, tc := range []optest.Case{tc, twice} {
-			for _, budget := range []int64{0, 16 << 20} {
+			for _, budget := range []int64{0, budget} {
 				spilled := optest.Once(t, tc, threads, optest.Form{Size: 8192}, budget)
 				if budget > 0 && spilled == 0 {
 					t.Errorf("%d threads under %d bytes spilled nothing", threads, budget)
@@ -649,25 +649,7 @@ func TestHashAggDeferredKeys(t *testing.T) {
 				tc.Want = append(tc.Want, types.Row{fewTexts(g), int64(g) << 20, n}[:2+len(aggs)])
 			}
 		}
-		tc.Build = func(rt *op.Runtime, in [][]op.Operator) []op.Operator {
-			ops, err := aggregate.New(rt, nil, c.node(), nil, c.columns(), nil, in[0])
-			if err != nil {
-				t.Fatal(err)
-			}
-			return ops
-		}
-		twice := tc
-		twice.Build = func(rt *op.Runtime, in [][]op.Operator) []op.Operator { return c.phases(t, rt, in[0]) }
-		for _, threads := range []int{1, 2} {
-			for _, tc := range []optest.Case{tc, twice} {
-				for _, budget := range []int64{0, 24 << 20} {
-					spilled := optest.Once(t, tc, threads, optest.Form{Size: 8192}, budget)
-					if budget > 0 && spilled == 0 {
-						t.Errorf("%d threads under %d bytes spilled nothing", threads, budget)
-					}
-				}
-			}
-		}
+		c.withLittle(t, tc, 24<<20)
 	}
 }
 
