@@ -299,14 +299,15 @@ func (p *fakePortal) Suspend() error { return nil }
 
 func (p *fakePortal) Next(ctx context.Context) (*batch.Batch, error) {
 	s := p.st.s
-	if err := s.Killed(); err != nil {
-		return nil, err
-	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	s.mu.Lock()
+	killed := s.killed // under the lock that sets cancel: a kill between the two would reach neither
 	s.cancel = cancel
 	s.mu.Unlock()
+	if killed != nil {
+		return nil, killed
+	}
 	done := func(tag string) (*batch.Batch, error) {
 		p.tag = tag
 		return nil, io.EOF
