@@ -54,7 +54,8 @@ const (
 	// maxError bounds the text of an error in the catalog.
 	maxError = 500
 	// gapPause is the least time between two backups because of commits that are missing.
-	gapPause = 10 * time.Minute
+	gapPause        = 10 * time.Minute
+	storageGapPause = 30 * time.Second // where that is the cluster's storage
 	// lookEvery is how often it is looked whether the commits in the place still lead to the version that is recorded.
 	lookEvery = 10 * time.Minute
 	// retryPause is how long is waited after an attempt that failed before the next is made for a session that waits.
@@ -367,10 +368,15 @@ func (a *Archiver) rebase(ctx context.Context, dir *backup.Dir, acct *mem.Accoun
 	return err
 }
 
-// bridge makes a backup because commits are missing, but not again and again: on a disk that is nearly full no commits are kept.
+// bridge makes a backup because commits are missing, but not again and again: on a disk that is nearly full no commits are kept. The
+// cluster's storage has the files already, and until it has the commits none of them can go from the disk.
 func (a *Archiver) bridge(ctx context.Context, place, why string) error {
-	if !a.gap.IsZero() && time.Since(a.gap) < gapPause {
-		return pgerr.New(pgerr.ObjectNotInPrerequisiteState, "%s", why).WithHint("A new backup is made %s after the last one that was made for this.", gapPause)
+	pause := gapPause
+	if catalog.Storage(a.cfg.Catalog.Current()) == place {
+		pause = storageGapPause
+	}
+	if !a.gap.IsZero() && time.Since(a.gap) < pause {
+		return pgerr.New(pgerr.ObjectNotInPrerequisiteState, "%s", why).WithHint("A new backup is made %s after the last one that was made for this.", pause)
 	}
 	a.gap = time.Now()
 	return a.begin(ctx, place, why+": a new backup is made")

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"reflect"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -187,11 +188,33 @@ func TestStorageNodes(t *testing.T) {
 // is what it may. While the bucket is away, what is on the disks is read, and what is written is kept there.
 func TestStorageCache(t *testing.T) {
 	s := bucketOf(t)
-	const limit = 300 << 10
-	nodes := start(t, 3, onStorage, func(o *Options) { o.StorageCache = limit })
+	const limit, files, each = 300 << 10, 24, 4000 // rows each, which are 160 kB
+	var nodes []*Node
+	var most, away atomic.Int64 // bytes that a node had of files when it asked for one; whether the bucket is away
+	started := make(chan struct{})
+	s.Fault = func(*http.Request) s3test.Fault {
+		if away.Load() > 0 {
+			return s3test.Reset
+		}
+		select {
+		case <-started:
+			for _, n := range nodes {
+				if _, bytes := n.store.Usage(); bytes > most.Load() {
+					most.Store(bytes)
+				}
+			}
+		default:
+		}
+		return s3test.None
+	}
+	nodes = start(t, 3, onStorage, func(o *Options) { o.StorageCache = limit })
+	close(started)
 	c := connect(t, nodes[0])
 	c.must("alter system set archive_timeout = '1s'")
-	c.must("create table t as select i as id, md5(i::text) as s from generate_series(1, 40000) i")
+	c.must("create table t (id int, s text)")
+	for i := range files {
+		c.must(fmt.Sprintf("insert into t select i, md5(i::text) from generate_series(%d, %d) i", each*i+1, each*(i+1)))
+	}
 	small := func() {
 		t.Helper()
 		for _, n := range nodes {
@@ -202,19 +225,30 @@ func TestStorageCache(t *testing.T) {
 	small()
 	for _, set := range []string{"tributary.distribute_rows = 0", "tributary.distribute_rows = 1000000000"} {
 		c.must("set " + set)
-		if got := c.one("select count(distinct s) from t"); got != "40000" {
+		if got := c.one("select count(distinct s) from t"); got != "96000" {
 			t.Errorf("%s: %s", set, got)
 		}
 		small()
 	}
-	var away atomic.Bool
-	away.Store(true)
-	s.Fault = func(*http.Request) s3test.Fault {
-		if away.Load() {
-			return s3test.Reset
+	// A statement gives files back as it reads, whatever it keeps of their rows, so the disk does not bound it.
+	most.Store(0)
+	c.must("set tributary.distribute_rows = 1000000000")
+	for _, q := range []string{
+		"select s from %s as t order by s limit 3 offset 20000",
+		"select count(*), min(n), max(s) from (select s, count(*) as n, string_agg(id::text, ',' order by id) from %s as t group by s) as x",
+		"select count(*), sum(a.id), max(b.s) from %[1]s as a join %[1]s as b on b.id = a.id + 1 and a.s < b.s",
+		"select sum(n), max(l) from (select row_number() over (order by s) * id as n, lag(s) over (order by id desc) as l from %s as t) as x",
+		"select id, s from %s as t where id in (7, 20000, 39999) order by id",
+	} {
+		read, made := c.must(fmt.Sprintf(q, "t")), c.must(fmt.Sprintf(q, "(select i as id, md5(i::text) as s from generate_series(1, 96000) i)"))
+		if !reflect.DeepEqual(read, made) {
+			t.Errorf("%s: %v, not %v", q, read, made)
 		}
-		return s3test.None
 	}
+	if got := most.Load(); got > 2<<20 { // some files are read, and some got ahead
+		t.Errorf("a node had %d bytes of files, of at most %d", got, limit)
+	}
+	away.Store(1)
 	c.must("create table u as select i as id, md5(i::text) as s from generate_series(1, 20000) i")
 	if got := c.one("select count(distinct s) from u"); got != "20000" {
 		t.Error(got)
@@ -225,10 +259,10 @@ func TestStorageCache(t *testing.T) {
 	if _, err := c.do("select count(distinct s) from t"); !pgerr.Is(err, pgerr.IOError) {
 		t.Errorf("a bucket that is away: %v", err)
 	}
-	away.Store(false)
+	away.Store(0)
 	inStorage(c, nodes[0])
 	small()
-	if got := c.one("select (select count(distinct s) from t) || ' ' || (select count(*) from u)"); got != "40000 20001" {
+	if got := c.one("select (select count(distinct s) from t) || ' ' || (select count(*) from u)"); got != "96000 20001" {
 		t.Error(got)
 	}
 }

@@ -27,8 +27,10 @@ type Options struct {
 	Files disk.FS
 	Pool  *mem.Pool // for states that were read; nil: they are not charged
 	Log   *slog.Logger
-	// Room is an error where the disk has so little room that history gives way; nil: it has.
-	Room func() error
+	// Room is an error where the disk has so little room that history gives way; nil: it has. Of what an archive lacks ArchiveBytes
+	// stay even then (0: 128 MiB): without the commits its files do not come, and those may be what fills the disk.
+	Room         func() error
+	ArchiveBytes int64
 	// StateEvery is after how many bytes of commits a state is written, at least; 0: 16 MiB. Commits is after how many
 	// commits; 0: 50,000. MaxBytes bounds all files, but those that an archive lacks; 0: 4 GiB.
 	StateEvery, MaxBytes int64
@@ -53,7 +55,8 @@ type History struct {
 	since   int64          // bytes of commits after the last state
 	commits int            // the same
 	size    int64          // of the last state's file
-	full    bool           // the disk is: nothing is written
+	full    bool           // the disk is
+	gives   bool           // so nothing is written
 	of      *catalog.Definitions
 	keep    time.Duration    // how long, by the definitions of
 	archive *catalog.Archive // that needs the commits after its version; nil for none
@@ -66,7 +69,7 @@ const maxBuf = 64 << 10
 
 // Open reads what there is of a directory, and goes on from it.
 func Open(o Options) (*History, error) {
-	o.StateEvery, o.MaxBytes, o.Commits = cmp.Or(o.StateEvery, 16<<20), cmp.Or(o.MaxBytes, 4<<30), cmp.Or(o.Commits, 50000)
+	o.StateEvery, o.MaxBytes, o.ArchiveBytes, o.Commits = cmp.Or(o.StateEvery, 16<<20), cmp.Or(o.MaxBytes, 4<<30), cmp.Or(o.ArchiveBytes, 128<<20), cmp.Or(o.Commits, 50000)
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -206,7 +209,7 @@ func (h *History) Applied(before, after *catalog.State, command []byte) {
 	if d := after.Definitions(); d != h.of {
 		h.of, h.keep = d, catalog.LongestRetention(after)
 	}
-	if h.archive = catalog.KeptFor(after); h.full || !h.wanted() {
+	if h.archive = catalog.KeptFor(after); h.gives || !h.wanted() {
 		h.stop()
 		return
 	}
@@ -338,11 +341,16 @@ func (h *History) Trim() {
 		horizon = min(horizon, h.archive.Micros-1)
 	}
 	first, bytes := 0, int64(0)
+	lacked, lackedBytes := 0, int64(0) // from which file on an archive lacks commits, and how much that is
 	for i, f := range h.files {
 		if f.state && f.micros <= horizon && h.of != nil {
 			first = i
 		}
+		if f.state && h.archive != nil && f.micros < h.archive.Micros {
+			lacked, lackedBytes = i, 0
+		}
 		bytes += f.bytes
+		lackedBytes += f.bytes
 	}
 	// From the next state on, but what an archive lacks stays. What that is, is not known before the first commit.
 	for i := first; bytes > h.o.MaxBytes && i < len(h.files) && h.of != nil; i++ {
@@ -357,6 +365,9 @@ func (h *History) Trim() {
 		if first = first + (len(h.files)-first+1)/2; len(h.files)-first <= 2 {
 			first = len(h.files)
 		}
+	}
+	if h.gives = h.full && (h.archive == nil || lackedBytes > h.o.ArchiveBytes); h.full && !h.gives {
+		first = min(first, lacked)
 	}
 	h.removeBefore(first)
 }

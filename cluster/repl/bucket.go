@@ -53,6 +53,12 @@ func (s *stored) give(ctx context.Context, f *catalog.Segment, take func(recv fu
 // slack is the share of the cache that is made free at once, so that not every file that comes has one go.
 const slack = 16
 
+// tight reports whether statements should give files back as they read: they have most of what the node is to have, or there is little
+// room.
+func (s *stored) tight(inUse int64) bool {
+	return s.limit > 0 && inUse > s.limit/2 || s.short()
+}
+
 // trim drops files that are in the storage too, where the node has more than it is to have, or little room. It drops none of a
 // cluster that has lost its storage: who has it now removes there what it does not need itself.
 func (s *stored) trim() {
@@ -65,7 +71,7 @@ func (s *stored) trim() {
 	if s.short() {
 		limit = max(held-held/slack, 1)
 	}
-	if limit <= 0 || held <= limit || time.Since(s.stuck) < s.pause {
+	if limit <= 0 || held <= limit || time.Since(s.stuck) < s.pause && !s.files.Passed() {
 		return
 	}
 	may := map[catalog.SegmentID]struct{}{}

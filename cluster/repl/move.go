@@ -192,18 +192,27 @@ func (r *Repl) Repair(ctx context.Context, s *catalog.Segment) error {
 
 // get fetches a file from one of the nodes, one fetch of a file at a time.
 func (r *Repl) get(ctx context.Context, ref fileRef, from []uint64) error {
+	shared, err := r.join(ctx, ref, from)
+	if err != nil && shared && ctx.Err() == nil { // what another one's fetch met may be over
+		_, err = r.join(ctx, ref, from)
+	}
+	return err
+}
+
+// join fetches a file, or waits for whoever does already.
+func (r *Repl) join(ctx context.Context, ref fileRef, from []uint64) (shared bool, err error) {
 	ch := r.flight.DoChan(ref.ID.String(), func() (any, error) {
 		// Others may wait for this fetch: it does not end with one of them.
 		ctx, cancel := context.WithCancel(r.ctx)
 		defer cancel()
-		defer r.stored.trim()
 		return nil, r.getFrom(ctx, ref, from)
 	})
 	select {
 	case res := <-ch:
-		return res.Err
+		r.stored.trim()
+		return res.Shared, res.Err
 	case <-ctx.Done():
-		return ctx.Err()
+		return false, ctx.Err()
 	}
 }
 

@@ -112,6 +112,7 @@ func New(o Options) *Repl {
 	s := &r.stored
 	s.bucket, s.files, s.limit, s.pause, s.log = o.Bucket, &o.Store.Cache, o.Cache, o.Soon, o.Log
 	s.state = func() *catalog.State { return r.c.Current() }
+	s.files.Tight = s.tight
 	s.short = func() bool { return o.Short != nil && o.Short(r.c.ID()) }
 	r.ctx, r.stop = context.WithCancel(context.Background())
 	o.Server.RegisterPut(callPush, r.handlePush)

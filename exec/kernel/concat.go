@@ -8,6 +8,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
 	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/sql/types"
 )
 
 // Concat joins arrays whose SQL type is represented as dt. Strings become plain
@@ -46,13 +47,19 @@ func Concat(dt arrow.DataType, arrs []arrow.Array) arrow.Array {
 	return out
 }
 
-// Copy returns an array of its own memory.
+// Copy returns an array of its own memory, but that a dictionary is shared.
 func Copy(arr arrow.Array) arrow.Array {
 	out, err := array.Concatenate([]arrow.Array{arr}, memory.DefaultAllocator)
 	if err != nil {
 		panic("BUG: kernel: " + err.Error())
 	}
 	return out
+}
+
+// CopyOver returns a dictionary column of its own memory over values, which are equal to those of its dictionary.
+func CopyOver(arr *array.Dictionary, values arrow.Array) arrow.Array {
+	d := Copy(arr).Data()
+	return types.Shareable(array.MakeFromData(array.NewDataWithDictionary(d.DataType(), d.Len(), d.Buffers(), d.NullN(), d.Offset(), values.Data().(*array.Data))))
 }
 
 func concatDict(arrs []arrow.Array) arrow.Array {

@@ -22,7 +22,12 @@ type Cache struct {
 	used   func(catalog.SegmentID) int64
 	fetch  func(context.Context, *catalog.Segment) error
 
-	held, hits atomic.Int64
+	// Tight reports whether what statements have open of the storage, inUse bytes, is so much that a further file should go as soon
+	// as its rows are read. It is set before the first statement; nil: it never is.
+	Tight func(inUse int64) bool
+
+	held, hits, inUse atomic.Int64
+	passed            atomic.Bool // a file was given back since Passed was asked
 
 	mu     sync.Mutex
 	wanted map[catalog.SegmentID]int // readers who are about to open a file
@@ -49,6 +54,14 @@ func (c *Cache) end() {
 
 // Held returns about how many bytes the files have together.
 func (c *Cache) Held() int64 { return c.held.Load() }
+
+// Passed reports whether a statement has given back a file before its end since it was asked last: more may be removed than then.
+func (c *Cache) Passed() bool { return c.passed.Swap(false) }
+
+// tight reports whether a file is to be given back as soon as its rows are read.
+func (c *Cache) tight(g *catalog.Segment) bool {
+	return c.Tight != nil && g.Inline == nil && g.InBucket() && c.Tight(c.inUse.Load())
+}
 
 // Hits counts how often a file that is in the storage was opened and was here.
 func (c *Cache) Hits() int64 { return c.hits.Load() }

@@ -259,10 +259,11 @@ func (p *Pin) find(ctx context.Context, ref *catalog.Segment, k *Key, at *keyPla
 	if ref.Inline == nil && ref.Rows < indexRows {
 		return nil, false
 	}
-	seg, err := p.segment(ctx, ref)
+	seg, back, err := p.borrow(ctx, ref)
 	if err != nil {
 		return nil, false
 	}
+	defer giveBack(back)
 	x := p.store.indexed(seg, k, nil)
 	index := x.look()
 	if index == nil {

@@ -71,7 +71,8 @@ func (p *Pin) spans(ctx context.Context, s *catalog.Segment, add func(s *catalog
 	if s.Inline != nil || s.Rows <= GroupRows {
 		return add(s, 0, s.Rows, s.Zones)
 	}
-	g, err := p.segment(ctx, s)
+	g, back, err := p.borrow(ctx, s)
+	defer func() { giveBack(back) }()
 	if err != nil || g.foot.Rows != s.Rows { // its reader repairs it
 		return add(s, 0, s.Rows, s.Zones)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/eval"
 	"github.com/tributarydb/tributary/exec/function"
+	"github.com/tributarydb/tributary/exec/kernel"
 	"github.com/tributarydb/tributary/exec/op"
 	"github.com/tributarydb/tributary/exec/prune"
 	"github.com/tributarydb/tributary/planner/expr"
@@ -103,6 +104,46 @@ func (p *Pin) segment(ctx context.Context, ref *catalog.Segment) (*segment, erro
 	return g, nil
 }
 
+// borrow returns a segment until back is called, which may be done twice; nil: until the pin is closed. Where the files that statements
+// have open are most of what the disk is to hold, a statement has no file for longer than it reads it: what is kept of it must be
+// copied then, and the disk bounds no statement.
+func (p *Pin) borrow(ctx context.Context, ref *catalog.Segment) (g *segment, back func(), err error) {
+	p.mu.Lock()
+	holds := p.held[ref.ID] != nil || p.shut
+	p.mu.Unlock()
+	if holds || !p.store.Cache.tight(ref) {
+		g, err = p.segment(ctx, ref)
+		return g, nil, err
+	}
+	if g, err = p.store.acquire(ctx, ref); err != nil {
+		return nil, nil, err
+	}
+	return g, sync.OnceFunc(func() {
+		if p.store.intact(g) != nil && p.keep(g) {
+			return // Intact is to find it
+		}
+		p.store.release(g)
+		p.store.Cache.passed.Store(true)
+	}), nil
+}
+
+// keep holds a segment until the pin is closed; false: it is.
+func (p *Pin) keep(g *segment) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.shut {
+		p.stale = append(p.stale, g)
+	}
+	return !p.shut
+}
+
+// giveBack calls what borrow returned.
+func giveBack(back func()) {
+	if back != nil {
+		back()
+	}
+}
+
 // mend replaces a damaged segment and returns the good one.
 func (p *Pin) mend(ctx context.Context, ref *catalog.Segment, bad *CorruptError) (*segment, error) {
 	if err := p.store.mend(ctx, ref, bad); err != nil {
@@ -177,11 +218,20 @@ func (p *Pin) Pruner(s *plan.Scan, env *function.Env) *prune.Pruner { return p.p
 // filter passes and that are not deleted. Seq of a batch is the RowID of its
 // first row, counted before the selection.
 func (p *Pin) Open(ctx context.Context, s *plan.Scan, split *op.Split, env *function.Env, keys []op.ScanKeys) (op.BatchReader, error) {
-	seg, err := p.segment(ctx, split.Segment)
+	seg, back, err := p.borrow(ctx, split.Segment)
 	if err != nil {
 		return nil, err
 	}
-	r := &reader{pin: p, scan: s, ref: split.Segment, ordinal: split.Ordinal, at: split.From, to: min(split.To, split.Segment.Rows), keys: newKeyReader(s, keys)}
+	r, err := p.open(s, split, env, keys, seg, back)
+	if err != nil {
+		giveBack(back)
+		return nil, err
+	}
+	return r, nil
+}
+
+func (p *Pin) open(s *plan.Scan, split *op.Split, env *function.Env, keys []op.ScanKeys, seg *segment, back func()) (_ *reader, err error) {
+	r := &reader{pin: p, back: back, scan: s, ref: split.Segment, ordinal: split.Ordinal, at: split.From, to: min(split.To, split.Segment.Rows), keys: newKeyReader(s, keys)}
 	switch {
 	case split.Range != nil:
 		r.within, err = newRangeFilter(s, split.Range)
@@ -210,10 +260,7 @@ func (p *Pin) Open(ctx context.Context, s *plan.Scan, split *op.Split, env *func
 			return nil, err
 		}
 	}
-	if err := r.use(seg); err != nil {
-		return nil, err
-	}
-	return r, nil
+	return r, r.use(seg)
 }
 
 // reader reads one split.
@@ -238,8 +285,10 @@ type reader struct {
 	read    int64         // rows read
 
 	seg   *segment
-	cols  []int // per column of the scan: its place in the segment, -1 none
-	group int   // the group that start and arrs are of; -1 none
+	back  func()        // gives seg back, and then nothing that was read may be of its file; nil: the pin holds it
+	dicts []arrow.Array // where back is not nil, copies of seg's dictionaries by column of the scan, once read
+	cols  []int         // per column of the scan: its place in the segment, -1 none
+	group int           // the group that start and arrs are of; -1 none
 	start int64
 	arrs  []arrow.Array // per column of the scan, nil until loaded
 
@@ -452,6 +501,9 @@ func (r *reader) column(i, n int) (arrow.Array, error) {
 		if err != nil {
 			return nil, err
 		}
+		if r.back != nil {
+			arr = r.copied(i, arr)
+		}
 		r.arrs[i] = arr
 	}
 	from := r.at - r.start
@@ -461,8 +513,24 @@ func (r *reader) column(i, n int) (arrow.Array, error) {
 	return types.Shareable(array.NewSlice(r.arrs[i], from, from+int64(n))), nil
 }
 
+// copied returns column i of a group in memory of its own, over one copy of its dictionary.
+func (r *reader) copied(i int, arr arrow.Array) arrow.Array {
+	d, ok := arr.(*array.Dictionary)
+	if !ok {
+		return kernel.Copy(arr)
+	}
+	if r.dicts == nil {
+		r.dicts = make([]arrow.Array, len(r.scan.Cols))
+	}
+	if r.dicts[i] == nil {
+		r.dicts[i] = kernel.Copy(d.Dictionary())
+	}
+	return kernel.CopyOver(d, r.dicts[i])
+}
+
 // Close implements op.BatchReader.
 func (r *reader) Close() error {
+	giveBack(r.back)
 	r.keys.report()
 	for _, x := range r.missed {
 		x.read.Add(r.read)

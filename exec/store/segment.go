@@ -41,6 +41,7 @@ type segment struct {
 	keys  map[indexOf]*segmentKey
 
 	pins int         // guarded by the store's mu
+	uses int64       // bytes that it adds to Cache.inUse while it is pinned; guarded by it too
 	dead atomic.Bool // replaced or removed: unmapped with the last pin
 	// spoilt: the file was written to after it was mapped.
 	spoilt atomic.Bool

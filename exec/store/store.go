@@ -238,6 +238,10 @@ func (s *Store) acquire(ctx context.Context, ref *catalog.Segment) (*segment, er
 	return s.repaired(ctx, ref, func(_ context.Context, ref *catalog.Segment) (*segment, error) { return s.acquireFile(ref) })
 }
 
+// mostGets is how often a file is got in vain: one that others get at the moment may have gone again before it was known that somebody
+// waits for it, and then that it comes says nothing.
+const mostGets = 8
+
 // repaired opens a file, and once more if another node could repair it.
 func (s *Store) repaired(ctx context.Context, ref *catalog.Segment, open func(context.Context, *catalog.Segment) (*segment, error)) (*segment, error) {
 	stored := ref.InBucket()
@@ -250,11 +254,11 @@ func (s *Store) repaired(ctx context.Context, ref *catalog.Segment, open func(co
 			return g, nil
 		}
 		var bad *CorruptError
-		if !errors.As(err, &bad) || s.remote == nil || tries > 0 {
+		if !errors.As(err, &bad) || s.remote == nil || tries > 0 && !(stored && bad.Missing && tries < mostGets) {
 			return nil, err
 		}
 		if bad.Missing {
-			defer s.Cache.want(ref.ID)()
+			defer s.Cache.want(ref.ID)() // from the first time on
 			err = s.fetch(ctx, ref)
 		} else {
 			err = s.mend(ctx, ref, bad)
@@ -274,7 +278,7 @@ func (s *Store) acquireFile(ref *catalog.Segment) (*segment, error) {
 	g := s.open[ref.ID]
 	now := s.now()
 	if g != nil && now.Sub(g.looked) < s.every && now.After(g.looked) {
-		g.pins++
+		g.pin(&s.Cache, ref)
 		return g, nil
 	}
 	st, err := s.fs.Stat(s.path(ref.ID))
@@ -300,8 +304,16 @@ func (s *Store) acquireFile(ref *catalog.Segment) (*segment, error) {
 		s.open[ref.ID] = g
 	}
 	g.looked = now
-	g.pins++
+	g.pin(&s.Cache, ref)
 	return g, nil
+}
+
+// pin adds a pin; the store is locked.
+func (g *segment) pin(c *Cache, ref *catalog.Segment) {
+	if g.pins++; g.pins == 1 && ref.InBucket() {
+		g.uses = int64(len(g.data))
+		c.inUse.Add(g.uses)
+	}
 }
 
 // trim unmaps files that nobody pins, down to half the bound.
@@ -349,7 +361,11 @@ func (s *Store) release(g *segment) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if g.pins--; g.pins == 0 && (g.dead.Load() || s.closed) {
+	if g.pins--; g.pins > 0 {
+		return
+	}
+	s.Cache.inUse.Add(-g.uses)
+	if g.uses = 0; g.dead.Load() || s.closed {
 		g.unmap()
 	}
 }

@@ -166,17 +166,8 @@ func readSplits(t testing.TB, pin *store.Pin, scan *plan.Scan, splits []op.Split
 			if err != nil {
 				t.Fatal(err)
 			}
-			for i := range b.N {
-				if b.Sel != nil && !contains(b.Sel, i) {
-					continue
-				}
-				var row []types.Datum
-				for j, c := range scan.Cols {
-					row = append(row, types.DatumAt(c.Type, b.Cols[j], i))
-				}
-				out = append(out, row)
-				ids = append(ids, b.Seq+int64(i))
-			}
+			more, at := rowsOf(scan, b)
+			out, ids = append(out, more...), append(ids, at...)
 		}
 		if err := r.Close(); err != nil {
 			t.Fatal(err)
@@ -188,6 +179,22 @@ func readSplits(t testing.TB, pin *store.Pin, scan *plan.Scan, splits []op.Split
 func contains(sel []int32, i int) bool {
 	_, ok := slices.BinarySearch(sel, int32(i))
 	return ok
+}
+
+// rowsOf returns the rows of a batch, and their ids.
+func rowsOf(scan *plan.Scan, b *batch.Batch) (out rows, ids []int64) {
+	for i := range b.N {
+		if b.Sel != nil && !contains(b.Sel, i) {
+			continue
+		}
+		var row []types.Datum
+		for j, c := range scan.Cols {
+			row = append(row, types.DatumAt(c.Type, b.Cols[j], i))
+		}
+		out = append(out, row)
+		ids = append(ids, b.Seq+int64(i))
+	}
+	return out, ids
 }
 
 func same(a, b rows) bool {
