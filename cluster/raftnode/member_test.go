@@ -158,7 +158,7 @@ func TestBadJoiners(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer silent.Close()
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), longest)
 	defer cancel()
 	for _, bad := range []struct {
 		addr string
@@ -208,7 +208,7 @@ func TestRemovedNodeIsTold(t *testing.T) {
 	c := newCluster(t, 3)
 	lead := c.leader(0, 1, 2)
 	gone, rest := (lead+1)%3, (lead+2)%3
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), longest)
 	defer cancel()
 	if err := c.m[rest].Remove(ctx, c.m[gone].ID()); err != nil {
 		t.Fatal(err)
@@ -274,7 +274,7 @@ func TestDrainingLeader(t *testing.T) {
 	eventually(t, "the other leads and votes alone", func() bool {
 		return c.m[other].Leads() && slices.Equal(c.m[other].Voters(), []uint64{c.m[other].ID()})
 	})
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), longest)
 	defer cancel()
 	if err := c.m[other].Remove(ctx, c.m[lead].ID()); err != nil {
 		t.Fatal(err)
@@ -306,7 +306,7 @@ func TestLateSnapshot(t *testing.T) {
 		c.m = append(c.m, c.start(t.TempDir(), "", fmt.Sprint("n", i)))
 		c.ready(c.m[i])
 	}
-	for end := time.Now().Add(20 * time.Second); len(c.m[0].Voters()) < 3 || len(c.m[1].Voters()) < 3; time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(longest); len(c.m[0].Voters()) < 3 || len(c.m[1].Voters()) < 3; time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("not all vote:", c.m[0].Voters(), c.m[1].Voters())
 		}
