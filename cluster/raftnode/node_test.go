@@ -93,7 +93,7 @@ type cluster struct {
 	t        *testing.T
 	w        *wires
 	m        []*member
-	patience time.Duration
+	patience time.Duration // 0 for longest
 	tell     time.Duration
 	beat     time.Duration                   // after which nodes that start from now on stand for election; 0 for 300 ms
 	reserve  func(data string) *disk.Reserve // nil for none
@@ -191,7 +191,7 @@ func (c *cluster) tryStart(data, addr, name string) (*member, error) {
 	}
 	srv := rpc.Listen(ln, trust, dir.Identity, log)
 	o := raftnode.Options{Dir: dir, Self: catalog.Node{Name: name, Addr: addr, Cores: 2}, Server: srv, Log: log,
-		Dialer: &rpc.Dialer{Trust: trust, Self: dir.Identity, Net: c.w.dialer(addr)}, Heartbeat: cmp.Or(c.beat, 300*time.Millisecond), Ping: 50 * time.Millisecond, DeadAfter: 800 * time.Millisecond, ReplaceAfter: 2 * time.Second, Patience: c.patience, CommitTimeout: c.tell, Without: c.without,
+		Dialer: &rpc.Dialer{Trust: trust, Self: dir.Identity, Net: c.w.dialer(addr)}, Heartbeat: cmp.Or(c.beat, 300*time.Millisecond), Ping: 50 * time.Millisecond, DeadAfter: 800 * time.Millisecond, ReplaceAfter: 2 * time.Second, Patience: cmp.Or(c.patience, longest), CommitTimeout: c.tell, Without: c.without,
 		Report: func() []byte { return []byte("load of " + name) }, OldestRead: func() uint64 { return 0 }}
 	if len(c.m) > 0 && c.m[0] != nil {
 		o.Join = []string{c.m[0].addr}
@@ -506,7 +506,7 @@ func TestMoves(t *testing.T) {
 }
 
 func TestPartition(t *testing.T) {
-	c := newCluster(t, 3)
+	c := newCluster(t, 3, func(c *cluster) { c.patience = time.Second })
 	old := c.leader(0, 1, 2)
 	a, b := (old+1)%3, (old+2)%3
 	c.w.split(c.m[old].addr)
