@@ -219,7 +219,7 @@ func TestStorageCache(t *testing.T) {
 	if got := c.one("select count(distinct s) from u"); got != "20000" {
 		t.Error(got)
 	}
-	c.must("set storage_commit = 'bucket'; set statement_timeout = '1s'")
+	c.must("set storage_commit = 'bucket'; set statement_timeout = '3s'")
 	c.must("insert into u values (0, '')") // with a warning
 	c.must("reset statement_timeout; reset storage_commit")
 	if _, err := c.do("select count(distinct s) from t"); !pgerr.Is(err, pgerr.IOError) {
@@ -440,7 +440,7 @@ func TestStorageCut(t *testing.T) {
 			acknowledged := 0
 			for asked.Load() <= logs {
 				tx := "begin; insert into t select i from generate_series(1, 3000) i; insert into u select i from generate_series(1, 3000) i; "
-				c.must(tx + "set storage_commit = 'bucket'; set statement_timeout = '1s'")
+				c.must(tx + "set storage_commit = 'bucket'; set statement_timeout = '3s'")
 				c.must("commit") // with a warning when the bucket is lost
 				if st := n.Catalog(); catalog.Archiving(st).Version >= st.Wanted() {
 					acknowledged++
