@@ -669,6 +669,22 @@ func TestRemove(t *testing.T) {
 	}
 }
 
+// TestRemovedIsGone: a node that has another removed sees at once that it is gone, though raft tells followers nothing unasked.
+func TestRemovedIsGone(t *testing.T) {
+	c := newCluster(t, 3, func(c *cluster) { c.tell, c.without = time.Hour, c.without&^raftnode.Learning })
+	lead := c.leader(0, 1, 2)
+	asks, goes := (lead+1)%3, (lead+2)%3
+	ctx, cancel := context.WithTimeout(context.Background(), longest)
+	defer cancel()
+	id := c.m[goes].ID()
+	if err := c.m[asks].Remove(ctx, id); err != nil {
+		t.Fatal(err)
+	}
+	if c.m[asks].Current().Node(id) != nil {
+		t.Error("it is a member still")
+	}
+}
+
 func TestSevenNodes(t *testing.T) {
 	c := newCluster(t, 7) // two of seven do not vote
 	for i := range 7 {
