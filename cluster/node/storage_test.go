@@ -54,7 +54,7 @@ func emptied(t *testing.T, n *Node) {
 func fresh(t *testing.T, with ...func(*Options)) (*Node, error) {
 	t.Helper()
 	o := Options{Data: t.TempDir(), Name: "fresh", Memory: 1 << 30, Threads: 2, ListenCluster: "127.0.0.1:0",
-		Heartbeat: slower * 100 * time.Millisecond, DeadAfter: slower * time.Second, Log: slog.New(slog.DiscardHandler)}
+		Heartbeat: heartbeat, DeadAfter: deadAfter, Log: slog.New(slog.DiscardHandler)}
 	for _, f := range with {
 		f(&o)
 	}
