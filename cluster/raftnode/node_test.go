@@ -646,45 +646,6 @@ func TestAllRestart(t *testing.T) {
 	}
 }
 
-func TestRemove(t *testing.T) {
-	c := newCluster(t, 3)
-	l := c.leader(0, 1, 2)
-	id := c.m[l].ID()
-	ctx, cancel := context.WithTimeout(context.Background(), longest)
-	defer cancel()
-	if err := c.m[l].Remove(ctx, id); err != nil { // the leader removes itself
-		t.Fatal(err)
-	}
-	other := (l + 1) % 3
-	eventually(t, "two members", func() bool { return len(c.m[other].Current().Nodes()) == 2 })
-	c.must(other, set("after", "1"))
-	// A name in use cannot be taken by another node.
-	c.m[0], c.m[other] = c.m[other], c.m[0]
-	dup := c.start(t.TempDir(), "", c.m[0].Current().Nodes()[0].Name)
-	defer dup.stop(t)
-	short, stop := context.WithTimeout(context.Background(), 500*time.Millisecond)
-	defer stop()
-	if dup.WaitReady(short) == nil {
-		t.Fatal("two nodes of one name")
-	}
-}
-
-// TestRemovedIsGone: a node that has another removed sees at once that it is gone, though raft tells followers nothing unasked.
-func TestRemovedIsGone(t *testing.T) {
-	c := newCluster(t, 3, func(c *cluster) { c.tell, c.without = time.Hour, c.without&^raftnode.Learning })
-	lead := c.leader(0, 1, 2)
-	asks, goes := (lead+1)%3, (lead+2)%3
-	ctx, cancel := context.WithTimeout(context.Background(), longest)
-	defer cancel()
-	id := c.m[goes].ID()
-	if err := c.m[asks].Remove(ctx, id); err != nil {
-		t.Fatal(err)
-	}
-	if c.m[asks].Current().Node(id) != nil {
-		t.Error("it is a member still")
-	}
-}
-
 func TestSevenNodes(t *testing.T) {
 	c := newCluster(t, 7) // two of seven do not vote
 	for i := range 7 {
