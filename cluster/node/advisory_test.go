@@ -40,8 +40,8 @@ func TestAdvisoryLocks(t *testing.T) {
 // TestAdvisoryLocksOfALostNode: the locks of a node's sessions are others' once it has gone, and at once
 // when a session or its node ends in order.
 func TestAdvisoryLocksOfALostNode(t *testing.T) {
-	nodes := start(t, 3)
-	for _, i := range []int{2, 0} { // a follower; the first, which leads
+	nodes := start(t, 3, func(o *Options) { o.Heartbeat, o.DeadAfter = heartbeat/2, deadAfter/2 }) // the ends of leases are waited for
+	for _, i := range []int{2, 0} {                                                                // a follower; the first, which leads
 		a, b := connect(t, nodes[i]), connect(t, nodes[1])
 		a.must("select pg_advisory_lock(1), pg_advisory_lock_shared(-7, 3)")
 		for k, n := range nodes {

@@ -129,7 +129,7 @@ func TestLongTransaction(t *testing.T) {
 		t.Fatalf("the transaction wrote no file: %d, then %d", before, n)
 	}
 	c.must("rollback")
-	for end := time.Now().Add(20 * time.Second); countFiles(t, nodes[1]) > before && time.Now().Before(end); {
+	for end := time.Now().Add(time.Minute); countFiles(t, nodes[1]) > before && time.Now().Before(end); {
 		time.Sleep(5 * time.Millisecond)
 	}
 	if n := countFiles(t, nodes[1]); n > before {

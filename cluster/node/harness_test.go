@@ -29,13 +29,20 @@ func TestMain(m *testing.M) {
 		goleak.IgnoreAnyFunction("github.com/dlclark/regexp2.runClock"))           // ends by itself
 }
 
+// Among nodes that share two processors, threads that compute keep the answers to pings and heartbeats waiting, with the race
+// detector, or other packages' tests beside them, for a second and more.
+const (
+	heartbeat = time.Second
+	deadAfter = 4 * time.Second
+)
+
 // start starts a cluster of n nodes. Nodes that the test does not close are closed at its end.
 func start(t testing.TB, n int, with ...func(*Options)) []*Node {
 	t.Helper()
 	var out []*Node
 	for i := range n {
 		o := Options{Data: t.TempDir(), Name: fmt.Sprintf("n%d", i+1), Memory: 1 << 30, Threads: 2, ListenCluster: "127.0.0.1:0",
-			Heartbeat: slower * 100 * time.Millisecond, DeadAfter: slower * time.Second, Log: slog.New(slog.DiscardHandler),
+			Heartbeat: heartbeat, DeadAfter: deadAfter, Log: slog.New(slog.DiscardHandler),
 			Password: func(plain string) (string, error) { return "verifier of " + plain, nil }}
 		if i > 0 {
 			o.Join, o.Secret = []string{out[0].ClusterAddr()}, out[0].secret(t)

@@ -400,7 +400,7 @@ func TestMemoryOption(t *testing.T) {
 // left returns the bytes that a node has charged besides its caches. It waits until background work
 // such as compaction has released its memory.
 func (n *Node) left() (left int64) {
-	for end := time.Now().Add(10 * time.Second); ; runtime.Gosched() {
+	for end := time.Now().Add(time.Minute); ; runtime.Gosched() {
 		if left = n.pool.Used() - n.pool.Idle() - n.store.IndexBytes(); left == 0 || time.Now().After(end) {
 			return left
 		}

@@ -254,7 +254,7 @@ var panicStatements = []string{
 }
 
 // stuck is how long a statement may take before it is said to hang.
-const stuck = time.Minute
+const stuck = 3 * time.Minute
 
 // within fails the test, with all goroutines, where f does not end.
 func within(t *testing.T, what string, f func()) {

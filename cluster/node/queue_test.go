@@ -223,7 +223,7 @@ func TestShortWritesPassTheQueue(t *testing.T) {
 	c := connect(t, n)
 	c.must(fmt.Sprintf("create table big (id int primary key, s text unique); insert into big select i * 2, md5(i::text) from generate_series(1, %d) i", 2*heavyRows))
 	c.must("create table part (of int references big); insert into part values (2), (4)")
-	c.must("set statement_timeout = '30s'")
+	c.must("set statement_timeout = '2min'")
 	release := full(n)
 	defer release()
 	for _, sql := range []string{

@@ -210,7 +210,7 @@ func TestProgress(t *testing.T) {
 		t.Fatal(err)
 	}
 	// A slow backup.
-	a.must("drop table t; create table u as select i, md5(i::text) as s from generate_series(1, 100000) i")
+	a.must("drop table t; create table u as select i, md5(i::text) as s from generate_series(1, 300000) i")
 	done := make(chan error, 1)
 	go func() { _, err := a.do("backup to '" + t.TempDir() + "' with (rate = '1MB')"); done <- err }()
 	sees(t, b, "streaming database files|t|1", "select phase, backup_total > 1000000, tablespaces_total from pg_stat_progress_basebackup")

@@ -55,7 +55,7 @@ func emptied(t *testing.T, n *Node) {
 func fresh(t *testing.T, with ...func(*Options)) (*Node, error) {
 	t.Helper()
 	o := Options{Data: t.TempDir(), Name: "fresh", Memory: 1 << 30, Threads: 2, ListenCluster: "127.0.0.1:0",
-		Heartbeat: slower * 100 * time.Millisecond, DeadAfter: slower * time.Second, Log: slog.New(slog.DiscardHandler)}
+		Heartbeat: heartbeat, DeadAfter: deadAfter, Log: slog.New(slog.DiscardHandler)}
 	for _, f := range with {
 		f(&o)
 	}
@@ -253,7 +253,7 @@ func TestStorageCache(t *testing.T) {
 	if got := c.one("select count(distinct s) from u"); got != "20000" {
 		t.Error(got)
 	}
-	c.must("set storage_commit = 'bucket'; set statement_timeout = '1s'")
+	c.must("set storage_commit = 'bucket'; set statement_timeout = '3s'")
 	c.must("insert into u values (0, '')") // with a warning
 	c.must("reset statement_timeout; reset storage_commit")
 	if _, err := c.do("select count(distinct s) from t"); !pgerr.Is(err, pgerr.IOError) {
@@ -474,7 +474,7 @@ func TestStorageCut(t *testing.T) {
 			acknowledged := 0
 			for asked.Load() <= logs {
 				tx := "begin; insert into t select i from generate_series(1, 3000) i; insert into u select i from generate_series(1, 3000) i; "
-				c.must(tx + "set storage_commit = 'bucket'; set statement_timeout = '1s'")
+				c.must(tx + "set storage_commit = 'bucket'; set statement_timeout = '3s'")
 				c.must("commit") // with a warning when the bucket is lost
 				if st := n.Catalog(); catalog.Archiving(st).Version >= st.Wanted() {
 					acknowledged++

@@ -21,7 +21,7 @@ func TestTrialIsCancelled(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() {
 		_, err := c.do(`train model endless using mlp predict y with (hidden_units = 2,
-			epochs = hparam_candidates([100000, 1]), hparam_tuning_algorithm = 'grid', checkpoint_every = 0) as select * from tc`)
+			epochs = hparam_candidates([1000000, 1]), hparam_tuning_algorithm = 'grid', checkpoint_every = 0) as select * from tc`)
 		ended <- err
 	}()
 	const running = "select count(*) from ml.trials where model = 'endless' and trial = 1 and state = 'running'"

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/tributarydb/tributary/exec/disk"
 	"github.com/tributarydb/tributary/sql/catalog"
@@ -25,7 +24,7 @@ func TestFullDisk(t *testing.T) {
 	m := c.start(filepath.Join(dir, "data"), "", "n0")
 	defer m.stop(t)
 	c.ready(m)
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), longest)
 	defer cancel()
 	rows := func() error {
 		_, err := m.Propose(ctx, []catalog.Change{&catalog.AppendSegments{Table: 1, Segments: []*catalog.Segment{{ID: catalog.SegmentID{1}, Rows: 1, Inline: make([]byte, 1000)}}}})
@@ -68,7 +67,10 @@ func TestFullDisk(t *testing.T) {
 func TestFullLeader(t *testing.T) {
 	dir := smallDisk(t)
 	var r *disk.Reserve
-	c := newCluster(t, 0, func(c *cluster) { c.reserve = func(data string) *disk.Reserve { r = reserve(t, data); return r } })
+	c := newCluster(t, 0, func(c *cluster) {
+		c.reserve = func(data string) *disk.Reserve { r = reserve(t, data); return r }
+		c.beat = longest / 4 // for want of a full disk, none of the others becomes the leader
+	})
 	c.m = append(c.m, c.start(filepath.Join(dir, "data"), "", "n0"))
 	c.reserve = nil
 	c.ready(c.m[0])
@@ -103,7 +105,7 @@ func TestFullFollower(t *testing.T) {
 	for i := range 20 {
 		c.must(0, set(fmt.Sprint("k", i), strings.Repeat("x", 500_000)))
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), longest)
 	defer cancel()
 	if err := c.m[2].ReadIndex(ctx); !pgerr.Is(err, pgerr.DiskFull) {
 		t.Fatal(err)

@@ -329,7 +329,7 @@ func (n *Node) Remove(ctx context.Context, id uint64) error {
 	if n.fsm.Current().Node(id) == nil {
 		return pgerr.New(pgerr.UndefinedObject, "node %d does not exist", id)
 	}
-	return n.proposals.atLeader(ctx, func(ctx context.Context, leader uint64) (bool, error) {
+	err := n.proposals.atLeader(ctx, func(ctx context.Context, leader uint64) (bool, error) {
 		if leader == id && leader == n.o.Self.ID && len(n.fsm.Current().Nodes()) > 1 {
 			// A leader hands over before it goes.
 			if err := n.await(ctx, n.raft.LeadershipTransfer()); err != nil {
@@ -343,6 +343,10 @@ func (n *Node) Remove(ctx context.Context, id uint64) error {
 		}
 		return r.NotLeader, nil
 	})
+	if err == nil && id != n.o.Self.ID {
+		_ = n.ReadIndex(ctx) // so that it is gone here too; it has been removed, whether this node knows it now or later
+	}
+	return err
 }
 
 func (n *admission) leaveAt(ctx context.Context, leader, id uint64) (joinReply, error) {

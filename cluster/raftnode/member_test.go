@@ -158,7 +158,7 @@ func TestBadJoiners(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer silent.Close()
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), longest)
 	defer cancel()
 	for _, bad := range []struct {
 		addr string
@@ -202,13 +202,52 @@ func TestBadJoiners(t *testing.T) {
 	}
 }
 
+func TestRemove(t *testing.T) {
+	c := newCluster(t, 3)
+	l := c.leader(0, 1, 2)
+	id := c.m[l].ID()
+	ctx, cancel := context.WithTimeout(context.Background(), longest)
+	defer cancel()
+	if err := c.m[l].Remove(ctx, id); err != nil { // the leader removes itself
+		t.Fatal(err)
+	}
+	other := (l + 1) % 3
+	eventually(t, "two members", func() bool { return len(c.m[other].Current().Nodes()) == 2 })
+	c.must(other, set("after", "1"))
+	// A name in use cannot be taken by another node.
+	c.m[0], c.m[other] = c.m[other], c.m[0]
+	dup := c.start(t.TempDir(), "", c.m[0].Current().Nodes()[0].Name)
+	defer dup.stop(t)
+	short, stop := context.WithTimeout(context.Background(), 500*time.Millisecond)
+	defer stop()
+	if dup.WaitReady(short) == nil {
+		t.Fatal("two nodes of one name")
+	}
+}
+
+// TestRemovedIsGone: a node that has another removed sees at once that it is gone, though raft tells followers nothing unasked.
+func TestRemovedIsGone(t *testing.T) {
+	c := newCluster(t, 3, func(c *cluster) { c.tell, c.without = time.Hour, c.without&^raftnode.Learning })
+	lead := c.leader(0, 1, 2)
+	asks, goes := (lead+1)%3, (lead+2)%3
+	ctx, cancel := context.WithTimeout(context.Background(), longest)
+	defer cancel()
+	id := c.m[goes].ID()
+	if err := c.m[asks].Remove(ctx, id); err != nil {
+		t.Fatal(err)
+	}
+	if c.m[asks].Current().Node(id) != nil {
+		t.Error("it is a member still")
+	}
+}
+
 // TestRemovedNodeIsTold removes a live member: it is notified and stops, and does not start from its
 // directory any more.
 func TestRemovedNodeIsTold(t *testing.T) {
 	c := newCluster(t, 3)
 	lead := c.leader(0, 1, 2)
 	gone, rest := (lead+1)%3, (lead+2)%3
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), longest)
 	defer cancel()
 	if err := c.m[rest].Remove(ctx, c.m[gone].ID()); err != nil {
 		t.Fatal(err)
@@ -274,7 +313,7 @@ func TestDrainingLeader(t *testing.T) {
 	eventually(t, "the other leads and votes alone", func() bool {
 		return c.m[other].Leads() && slices.Equal(c.m[other].Voters(), []uint64{c.m[other].ID()})
 	})
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), longest)
 	defer cancel()
 	if err := c.m[other].Remove(ctx, c.m[lead].ID()); err != nil {
 		t.Fatal(err)
@@ -306,7 +345,7 @@ func TestLateSnapshot(t *testing.T) {
 		c.m = append(c.m, c.start(t.TempDir(), "", fmt.Sprint("n", i)))
 		c.ready(c.m[i])
 	}
-	for end := time.Now().Add(20 * time.Second); len(c.m[0].Voters()) < 3 || len(c.m[1].Voters()) < 3; time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(longest); len(c.m[0].Voters()) < 3 || len(c.m[1].Voters()) < 3; time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("not all vote:", c.m[0].Voters(), c.m[1].Voters())
 		}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"testing"
-	"time"
 
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
@@ -34,7 +33,7 @@ func putBack(t *testing.T, from, to string) {
 // refuses waits until a node ends because something that it or its cluster had is missing.
 func refuses(t *testing.T, m *member) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), longest)
 	defer cancel()
 	select {
 	case err := <-m.Failed():

@@ -136,7 +136,7 @@ func TestForgottenVotes(t *testing.T) {
 		i = lead
 	}
 	c.restart(i)
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), longest)
 	defer cancel()
 	if err := c.m[i].WaitReady(ctx); !pgerr.Is(err, pgerr.ObjectNotInPrerequisiteState) {
 		t.Fatal(err)

@@ -54,6 +54,7 @@ func TestReplicaDiskFails(t *testing.T) {
 	for _, lasts := range []bool{false, true} {
 		for k := 1; ; k++ {
 			what := fmt.Sprintf("step %d, for good %v", k, lasts)
+			n[0].meets(n[1], n[2])
 			at := fs.Steps() + k
 			fs.FailAt(at, syscall.ENOSPC, lasts)
 			s := n[0].write(rows, rows+10, false)
@@ -89,6 +90,7 @@ func TestReplicaLosesPower(t *testing.T) {
 	rows := int64(0)
 	for k := 1; ; k++ {
 		what := fmt.Sprintf("power off at step %d", k)
+		n[0].meets(n[1], n[2])
 		at := fs.Steps() + k
 		fs.CrashAt(at)
 		s := n[0].write(rows, rows+10, false)

@@ -73,14 +73,14 @@ func start(t *testing.T, dir, addr, name string, compact bool, join ...string) *
 	}
 	n.repl = repl.New(o)
 	n.Node, err = raftnode.Start(raftnode.Options{Dir: n.data, Self: catalog.Node{Name: name, Addr: n.addr}, Join: join, Server: n.srv,
-		Dialer: &rpc.Dialer{Trust: trust, Self: n.data.Identity}, Log: log, Heartbeat: 300 * time.Millisecond, Ping: 40 * time.Millisecond, DeadAfter: 500 * time.Millisecond,
+		Dialer: &rpc.Dialer{Trust: trust, Self: n.data.Identity}, Log: log, Heartbeat: time.Second, Ping: 40 * time.Millisecond, DeadAfter: 2 * time.Second,
 		OnLead: []func(context.Context){n.repl.Lead}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	n.repl.Attach(n.Node)
 	n.srv.Serve()
-	c, cancel := context.WithTimeout(ctx, 20*time.Second)
+	c, cancel := context.WithTimeout(ctx, longest)
 	defer cancel()
 	if err := n.WaitReady(c); err != nil {
 		t.Fatal(err)
@@ -122,6 +122,9 @@ func startCluster(t *testing.T, count int, compact bool) []*node {
 
 const table = 20000
 
+// longest is how long what must come is waited for, on the busiest of machines.
+const longest = time.Minute
+
 // tune changes the options with which a test's nodes are started; nil changes none.
 var tune func(*repl.Options)
 
@@ -130,10 +133,22 @@ var disks = map[string]disk.FS{}
 
 func (n *node) propose(changes ...catalog.Change) {
 	n.t.Helper()
-	c, cancel := context.WithTimeout(ctx, 10*time.Second)
+	c, cancel := context.WithTimeout(ctx, longest)
 	defer cancel()
 	if _, err := n.Propose(c, changes); err != nil {
 		n.t.Fatal(err)
+	}
+}
+
+// meets waits until the node takes others for alive and reaches them, so that what it writes goes to them.
+func (n *node) meets(others ...*node) {
+	n.t.Helper()
+	for _, x := range others {
+		eventually(n.t, x.addr+" is reached", func() bool {
+			alive, _ := n.Liveness(x.ID())
+			_, err := n.Peers().Action(ctx, x.ID(), "raft.ping", nil)
+			return alive && !rpc.Unreachable(err) // it may answer that this is no ping
+		})
 	}
 }
 
@@ -213,7 +228,7 @@ func (n *node) mustRead(upTo int64) {
 
 func eventually(t *testing.T, what string, f func() bool) {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(longest); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 		if f() {
 			return
 		}
@@ -328,7 +343,7 @@ func TestNodesComeAndGo(t *testing.T) {
 	}
 	// Another is drained and removed.
 	d := catalog.DrainNode{ID: n[3].ID(), Draining: true}
-	c, cancel := context.WithTimeout(ctx, 10*time.Second)
+	c, cancel := context.WithTimeout(ctx, longest)
 	defer cancel()
 	if err := n[0].Remove(c, dead.ID()); err != nil {
 		t.Fatal(err)

@@ -127,6 +127,9 @@ func TestLinesThatFailed(t *testing.T) {
 		for i := 0; err == nil && i < 100; i++ {
 			err = put.Send(make([]byte, 300<<10))
 		}
+		if err == nil { // all was sent before the answer had come
+			_, err = put.Finish()
+		}
 		if !pgerr.Is(err, pgerr.DiskFull) {
 			t.Fatal(err)
 		}

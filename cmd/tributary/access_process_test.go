@@ -18,7 +18,7 @@ import (
 // login tries to connect and returns the current user, or the error's SQLSTATE.
 func login(t *testing.T, p *process, user, password string) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), longest)
 	defer cancel()
 	conf, err := pgx.ParseConfig(fmt.Sprintf("postgres://%s:%s@%s/tributary?sslmode=disable", user, password, p.PG))
 	if err != nil {
@@ -85,7 +85,7 @@ func TestTrust(t *testing.T) {
 		t.Helper()
 		write(text)
 		p.signal(syscall.SIGHUP)
-		for deadline := time.Now().Add(time.Minute); !until(); {
+		for deadline := time.Now().Add(longest); !until(); {
 			if time.Now().After(deadline) {
 				t.Fatal("the rules do not take effect")
 			}
@@ -99,7 +99,7 @@ func TestTrust(t *testing.T) {
 	// pg_reload_conf() does what the signal does.
 	write("threads: 2\nhba:\n  - {database: all, user: all, address: loopback, method: trust}\n")
 	do(t, c, "SELECT pg_reload_conf()")
-	for deadline := time.Now().Add(time.Minute); login(t, p, "ben", "") != "ben"; {
+	for deadline := time.Now().Add(longest); login(t, p, "ben", "") != "ben"; {
 		if time.Now().After(deadline) {
 			t.Fatal("pg_reload_conf() reads nothing")
 		}

@@ -39,8 +39,8 @@ func TestArchiveAfterAKill(t *testing.T) {
 				}
 			}
 		}
-		for end := time.Now().Add(time.Minute); ; {
-			ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+		for end := time.Now().Add(longest); ; {
+			ctx, cancel := context.WithTimeout(context.Background(), longest)
 			_, err := c.Exec(ctx, "INSERT INTO t SELECT $1 FROM generate_series(1, 100)", i)
 			cancel()
 			if err == nil {

@@ -46,7 +46,7 @@ func TestAuditLog(t *testing.T) {
 		p.signal(syscall.SIGTERM)
 		select {
 		case <-p.Done():
-		case <-time.After(time.Minute):
+		case <-time.After(longest):
 			t.Fatal("the node does not leave")
 		}
 		if strings.Contains(p.Log(), "geheim") {

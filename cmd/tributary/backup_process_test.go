@@ -20,7 +20,7 @@ func tributary(t *testing.T, args ...string) (string, error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), longest)
 	defer cancel()
 	out, err := exec.CommandContext(ctx, path, args...).CombinedOutput()
 	return string(out), err
@@ -45,7 +45,7 @@ type backupRow struct {
 
 func backupTo(t *testing.T, c *pgx.Conn, dir, with string) (r backupRow) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), longest)
 	defer cancel()
 	if err := c.QueryRow(ctx, "BACKUP TO '"+dir+"' "+with).Scan(&r.name, &r.version, &r.files, &r.bytes, &r.written, &r.seconds); err != nil {
 		t.Fatal("BACKUP: ", err)

@@ -86,7 +86,7 @@ func TestSecureCluster(t *testing.T) {
 	}
 
 	connect := func(user, password, mode, more string) error {
-		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), longest)
 		defer cancel()
 		conf, err := pgx.ParseConfig("postgres://" + nodes[2].PG + "/tributary?sslmode=" + mode + more)
 		if err != nil {
@@ -178,7 +178,7 @@ func TestListenBeyondLoopback(t *testing.T) {
 	}
 	pool := x509.NewCertPool()
 	pool.AppendCertsFromPEM(ca)
-	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}}, Timeout: 20 * time.Second}
+	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}}, Timeout: longest}
 	_, port, _ := net.SplitHostPort(p.HTTP)
 	get := func(path, user, password string) int {
 		r, err := http.NewRequest("GET", "https://127.0.0.1:"+port+path, nil)

@@ -11,7 +11,6 @@ import (
 	"net/http/cookiejar"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -29,7 +28,7 @@ func newBrowser(t *testing.T, url string) *browser {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := &browser{t: t, url: url, http: http.Client{Jar: jar, Timeout: time.Minute}}
+	b := &browser{t: t, url: url, http: http.Client{Jar: jar, Timeout: longest}}
 	t.Cleanup(b.http.CloseIdleConnections)
 	return b
 }

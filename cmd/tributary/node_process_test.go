@@ -46,7 +46,7 @@ func TestNodeCommand(t *testing.T) {
 		if err := nodes[2].Err(); err != nil {
 			t.Fatal(err)
 		}
-	case <-time.After(time.Minute):
+	case <-time.After(longest):
 		t.Fatal("the process goes on")
 	}
 	if list, err = run("list"); err != nil || strings.Contains(list, nodes[2].Name) {
@@ -74,7 +74,7 @@ func TestAskedToEndBeforeReady(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(n.Kill)
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), longest)
 	defer cancel()
 	for there := false; !there; {
 		_, err := os.Stat(filepath.Join(data, "identity"))

@@ -40,6 +40,9 @@ type process struct {
 	data string
 }
 
+// longest is how long what must come is waited for, on the busiest of machines.
+const longest = 3 * time.Minute
+
 func startProcess(t *testing.T, data, cluster string, join ...*process) *process {
 	t.Helper()
 	if cluster == "" {
@@ -64,7 +67,7 @@ func launch(t *testing.T, data string, args ...string) (*process, error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), longest)
 	defer cancel()
 	n, err := node.Start(ctx, append([]string{path}, args...)...)
 	if err != nil {
@@ -93,7 +96,7 @@ func (p *process) signal(sig os.Signal) {
 
 func (p *process) connect() *pgx.Conn {
 	p.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), longest)
 	defer cancel()
 	c, err := pgx.Connect(ctx, "postgres://tributary@"+p.PG+"/tributary?sslmode=disable")
 	if err != nil {
@@ -105,7 +108,7 @@ func (p *process) connect() *pgx.Conn {
 
 func do(t *testing.T, c *pgx.Conn, sql string, args ...any) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), longest)
 	defer cancel()
 	if _, err := c.Exec(ctx, sql, args...); err != nil {
 		t.Fatalf("%s: %v", sql, err)
@@ -114,7 +117,7 @@ func do(t *testing.T, c *pgx.Conn, sql string, args ...any) {
 
 func value[T any](t *testing.T, c *pgx.Conn, sql string, args ...any) (v T) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), longest)
 	defer cancel()
 	if err := c.QueryRow(ctx, sql, args...).Scan(&v); err != nil {
 		t.Fatalf("%s: %v", sql, err)
@@ -131,7 +134,7 @@ func TestKillDuringInserts(t *testing.T) {
 	acked := 0
 	killed := make(chan struct{})
 	for i := 1; ; i++ {
-		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), longest)
 		_, err := c.Exec(ctx, "INSERT INTO t VALUES ($1)", i)
 		cancel()
 		if err != nil {

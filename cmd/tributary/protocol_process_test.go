@@ -112,7 +112,7 @@ func isAnswer(line string) bool { return strings.HasPrefix(line, "  ") }
 // answers reads the answers: as many as are wanted, or, recording, all that come.
 func (s *protocolScript) answers(want []string) (got []string) {
 	for s.quiet > 0 || len(got) < len(want) {
-		patience := 20 * time.Second
+		patience := longest
 		if s.quiet > 0 {
 			patience = s.quiet
 		}
@@ -163,7 +163,7 @@ func (s *protocolScript) open(params ...string) {
 	if err := s.fe.Flush(); err != nil {
 		s.t.Fatal(err)
 	}
-	_ = s.nc.SetReadDeadline(time.Now().Add(20 * time.Second))
+	_ = s.nc.SetReadDeadline(time.Now().Add(longest))
 	for {
 		m, err := s.fe.Receive()
 		if err != nil {

@@ -22,7 +22,7 @@ func serveUntilEnd(t *testing.T, env string, args ...string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), longest)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, path, append([]string{"serve", "--listen-pg", "127.0.0.1:0", "--listen-http", "127.0.0.1:0", "--listen-cluster", "127.0.0.1:0",
 		"--memory", "1GiB", "--threads", "1"}, args...)...)
@@ -130,7 +130,7 @@ func TestCertificatesReload(t *testing.T) {
 		const line = "read again"
 		n := strings.Count(p.Log(), line)
 		p.signal(syscall.SIGHUP)
-		for end := time.Now().Add(20 * time.Second); strings.Count(p.Log(), line) == n; time.Sleep(10 * time.Millisecond) {
+		for end := time.Now().Add(longest); strings.Count(p.Log(), line) == n; time.Sleep(10 * time.Millisecond) {
 			if time.Now().After(end) {
 				t.Fatal("not reloaded\n", p.Log())
 			}
@@ -168,7 +168,7 @@ func TestCertificatesReload(t *testing.T) {
 	crt := read(before, "n1", "node.crt")
 	put([]byte("x"), before, "n1", "node.crt")
 	nodes[0].signal(syscall.SIGHUP)
-	for end := time.Now().Add(20 * time.Second); !strings.Contains(nodes[0].Log(), "stay as they were"); time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(longest); !strings.Contains(nodes[0].Log(), "stay as they were"); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("nothing is said\n", nodes[0].Log())
 		}

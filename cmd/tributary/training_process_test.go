@@ -24,7 +24,7 @@ const (
 // waitFor polls until a query returns true.
 func waitFor(t *testing.T, c *pgx.Conn, what, sql string) {
 	t.Helper()
-	deadline := time.Now().Add(60 * time.Second)
+	deadline := time.Now().Add(longest)
 	for !value[bool](t, c, sql) {
 		if time.Now().After(deadline) {
 			t.Fatalf("waited in vain for %s", what)
@@ -105,11 +105,11 @@ func byName(t *testing.T, nodes []*process) map[string]*process {
 	return name
 }
 
-// inBackground runs a statement for two minutes at most, and sends its error.
+// inBackground runs a statement and sends its error.
 func inBackground(c *pgx.Conn, sql string) <-chan error {
 	result := make(chan error, 1)
 	go func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+		ctx, cancel := context.WithTimeout(context.Background(), longest)
 		defer cancel()
 		_, err := c.Exec(ctx, sql)
 		result <- err

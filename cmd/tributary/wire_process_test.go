@@ -211,7 +211,7 @@ func TestSlowReader(t *testing.T) {
 	if !value[bool](t, c, "SELECT pg_cancel_backend($1)", int32(hc.PID)) {
 		t.Error("not cancelled")
 	}
-	_ = hc.Conn.SetReadDeadline(time.Now().Add(60 * time.Second))
+	_ = hc.Conn.SetReadDeadline(time.Now().Add(longest))
 	rows := 0
 	for {
 		m, err := hc.Frontend.Receive()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"testing"
+	"testing/synctest"
 
 	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -12,8 +13,11 @@ import (
 
 // TestReclaim: when a request would exceed the limit of its statement, other operators of the
 // statement are asked to spill, the largest first; operators in the middle of a batch are skipped.
-// A request by an operator that can spill itself asks only larger ones.
-func TestReclaim(t *testing.T) {
+// A request by an operator that can spill itself asks only larger ones. By the test's own clock: a request that
+// waits does so for two seconds at most, which a busy machine may take for nothing.
+func TestReclaim(t *testing.T) { synctest.Test(t, testReclaim) }
+
+func testReclaim(t *testing.T) {
 	node := mem.NewPool("n1", 100*mib)
 	s, other := node.Child("statement", 10*mib), node.Child("other", 0)
 	defer other.Close()

@@ -24,6 +24,17 @@ func (s *source) Collectors() (own, cluster []prometheus.Collector) {
 	return []prometheus.Collector{g}, []prometheus.Collector{all}
 }
 
+// narrow gives the connections that it accepts small send buffers, so that few answers fill them.
+type narrow struct{ net.Listener }
+
+func (n narrow) Accept() (net.Conn, error) {
+	c, err := n.Listener.Accept()
+	if err == nil {
+		err = c.(*net.TCPConn).SetWriteBuffer(4 << 10)
+	}
+	return c, err
+}
+
 func start(t *testing.T, o http.Options) string {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -35,7 +46,7 @@ func start(t *testing.T, o http.Options) string {
 	}
 	s := http.NewServer(o)
 	served := make(chan error, 1)
-	go func() { served <- s.Serve(ln) }()
+	go func() { served <- s.Serve(narrow{ln}) }()
 	t.Cleanup(func() {
 		s.Close()
 		if err := <-served; err != nil {
