@@ -21,6 +21,9 @@ import (
 //	└─ γ g: d = count(x), c = sum(c), s = sum(s), n = sum(n)
 //	   └─ γ g, x: c = count(y), s = sum(z), n = count(z)
 //
+// Where the groups g are few beside those of g and x, s.inner.Regrouped allows c, s and n to be computed
+// by g alone.
+//
 // With several arguments each has a grouping set of its own, the first of which computes the other
 // aggregates:
 //
@@ -97,10 +100,29 @@ func splitDistinct(r *rule.Run, n *plan.Aggregate) plan.Node {
 		s.regroup(a)
 	}
 	s.outer.Input = s.inner
+	if len(s.args) == 1 && len(s.inner.Aggs) > 0 && !slices.ContainsFunc(n.Aggs, readsNulls) && regroupFactor*r.Estimates().Of(n).Rows <= r.Estimates().Of(s.inner).Rows {
+		s.inner.Regrouped = s.cols[0].ID
+	}
 	if s.computes {
 		return &plan.Project{Input: s.outer, Items: s.top}
 	}
 	return s.outer
+}
+
+// regroupFactor is how many parts the groups have at least, on average, for the other aggregates not to be
+// computed for each of these: then rows find their groups twice, but once among few.
+const regroupFactor = 8
+
+// readsNulls reports whether an aggregate of DISTINCT values depends on whether NULL is among them.
+func readsNulls(a plan.AggItem) bool {
+	if !a.Call.Distinct {
+		return false
+	}
+	switch a.Call.Fn.Name {
+	case "count", "sum", "avg", "min", "max":
+		return false
+	}
+	return true
 }
 
 // of returns which argument of DISTINCT e is; -1 if none.

@@ -38,6 +38,18 @@ import (
 // memory to merge, all write what they hold, and partitions are merged one after the other, each by
 // one thread, splitting again where one does not fit.
 func New(rt *op.Runtime, st *op.Stats, n *plan.Aggregate, read []bool, in []plan.Column, env *function.Env, inputs []op.Operator) ([]op.Operator, error) {
+	if at := regrouped(n); at >= 0 {
+		return newRegrouped(rt, st, n, at, read, in, env, inputs)
+	}
+	threads, err := newThreads(rt, st, n, read, in, env, inputs)
+	out := make([]op.Operator, len(threads))
+	for i, l := range threads {
+		out[i] = l
+	}
+	return out, err
+}
+
+func newThreads(rt *op.Runtime, st *op.Stats, n *plan.Aggregate, read []bool, in []plan.Column, env *function.Env, inputs []op.Operator) ([]*aggThread, error) {
 	s := &aggShared{rt: rt, st: st, n: n, read: read, env: env, barrier: op.NewBarrier(rt.Threads), long: make(chan struct{}, 1), threads: make([]*aggThread, rt.Threads)}
 	s.open.Store(int32(rt.Threads))
 	s.sets = n.Sets
@@ -52,16 +64,14 @@ func New(rt *op.Runtime, st *op.Stats, n *plan.Aggregate, read []bool, in []plan
 	s.share(n)
 	s.spills = len(s.keyTypes) > 0 || slices.ContainsFunc(s.calls, isSortable)
 	s.rowTypes = append(append([]types.Type(nil), s.keyTypes...), repeat(types.Bytea, len(s.calls))...)
-	out := make([]op.Operator, rt.Threads)
-	for i := range out {
+	for i := range s.threads {
 		l := &aggThread{s: s, thread: i, in: inputs[i]}
 		if err := l.compile(in); err != nil {
 			return nil, err
 		}
 		s.threads[i] = l
-		out[i] = l
 	}
-	return out, nil
+	return s.threads, nil
 }
 
 func isSortable(call expr.AggCall) bool {
