@@ -21,9 +21,6 @@ import (
 //	└─ γ g: d = count(x), c = sum(c), s = sum(s), n = sum(n)
 //	   └─ γ g, x: c = count(y), s = sum(z), n = count(z)
 //
-// Where the groups g are few beside those of g and x, s.inner.Regrouped allows c, s and n to be computed
-// by g alone.
-//
 // With several arguments each has a grouping set of its own, the first of which computes the other
 // aggregates:
 //
@@ -68,14 +65,12 @@ func splitDistinct(r *rule.Run, n *plan.Aggregate) plan.Node {
 		return nil // a mask is an integer
 	}
 	for _, g := range n.Groups {
-		s.inner.Groups = append(s.inner.Groups, g)
-		s.outer.Groups = append(s.outer.Groups, rewrite.PassThrough(g.Col))
+		s.inner.Groups, s.outer.Groups = append(s.inner.Groups, g), append(s.outer.Groups, rewrite.PassThrough(g.Col))
 		s.top = append(s.top, rewrite.PassThrough(g.Col))
 	}
 	for _, arg := range s.args {
 		col := r.NewCol("distinct", arg.Type())
-		s.cols = append(s.cols, col)
-		s.inner.Groups = append(s.inner.Groups, plan.Item{Col: col, Expr: arg})
+		s.cols, s.inner.Groups = append(s.cols, col), append(s.inner.Groups, plan.Item{Col: col, Expr: arg})
 	}
 	if len(s.args) > 1 {
 		s.mask = r.NewCol("grouping", types.Int4)
@@ -91,8 +86,7 @@ func splitDistinct(r *rule.Run, n *plan.Aggregate) plan.Node {
 	for _, a := range n.Aggs {
 		if a.Call.Distinct {
 			i := s.of(a.Call.Args[0])
-			a.Call.Distinct = false
-			a.Call.Args, a.Call.Filter = []expr.Expr{rewrite.ColOf(s.cols[i])}, s.within(i)
+			a.Call.Distinct, a.Call.Args, a.Call.Filter = false, []expr.Expr{rewrite.ColOf(s.cols[i])}, s.within(i)
 			s.outer.Aggs = append(s.outer.Aggs, a)
 			s.top = append(s.top, rewrite.PassThrough(a.Col))
 			continue
@@ -100,29 +94,13 @@ func splitDistinct(r *rule.Run, n *plan.Aggregate) plan.Node {
 		s.regroup(a)
 	}
 	s.outer.Input = s.inner
-	if len(s.args) == 1 && len(s.inner.Aggs) > 0 && !slices.ContainsFunc(n.Aggs, readsNulls) && regroupFactor*r.Estimates().Of(n).Rows <= r.Estimates().Of(s.inner).Rows {
+	if len(s.args) == 1 && props.Regroups(r.Estimates(), n, s.inner) {
 		s.inner.Regrouped = s.cols[0].ID
 	}
 	if s.computes {
 		return &plan.Project{Input: s.outer, Items: s.top}
 	}
 	return s.outer
-}
-
-// regroupFactor is how many parts the groups have at least, on average, for the other aggregates not to be
-// computed for each of these: then rows find their groups twice, but once among few.
-const regroupFactor = 8
-
-// readsNulls reports whether an aggregate of DISTINCT values depends on whether NULL is among them.
-func readsNulls(a plan.AggItem) bool {
-	if !a.Call.Distinct {
-		return false
-	}
-	switch a.Call.Fn.Name {
-	case "count", "sum", "avg", "min", "max":
-		return false
-	}
-	return true
 }
 
 // of returns which argument of DISTINCT e is; -1 if none.

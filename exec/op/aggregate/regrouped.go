@@ -13,6 +13,20 @@ import (
 	"github.com/tributarydb/tributary/planner/plan"
 )
 
+// New makes the threads of an aggregation over inputs whose columns are in. It returns n.Schema(),
+// but of the groups' columns only those in read, if that is not nil.
+func New(rt *op.Runtime, st *op.Stats, n *plan.Aggregate, read []bool, in []plan.Column, env *function.Env, inputs []op.Operator) ([]op.Operator, error) {
+	if at := regrouped(n); at >= 0 {
+		return newRegrouped(rt, st, n, at, read, in, env, inputs)
+	}
+	threads, err := newThreads(rt, st, n, read, in, env, inputs)
+	out := make([]op.Operator, len(threads))
+	for i, l := range threads {
+		out[i] = l
+	}
+	return out, err
+}
+
 // regrouped returns which group the aggregates need not be computed by (plan.Aggregate.Regrouped); -1 if
 // there is none.
 func regrouped(n *plan.Aggregate) int {
