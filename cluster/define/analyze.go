@@ -9,6 +9,7 @@ import (
 
 	"github.com/tributarydb/tributary/cluster/write"
 	"github.com/tributarydb/tributary/exec/op"
+	"github.com/tributarydb/tributary/exec/store"
 	"github.com/tributarydb/tributary/exec/sysview"
 	"github.com/tributarydb/tributary/planner"
 	"github.com/tributarydb/tributary/planner/bind"
@@ -24,12 +25,16 @@ const (
 	// sampledRows is how many rows of a table ANALYZE reads about: PostgreSQL's number for its default
 	// statistics target.
 	sampledRows = 300 * keptValues
+	// readRows is about the most rows of which these are.
+	readRows = 64 * store.GroupRows
 	// keptBytes is how many the kept values of a column may have, widest those of one value.
 	keptBytes, widest = 8 << 10, 1 << 10
 )
 
 // Analyze keeps what a sample of a table's rows has in columns, or in all of them. Each column is a
-// statement, so that the sample is read, sorted and spilled as any other.
+// statement, so that the sample is read, sorted and spilled as any other. A column of a large table is
+// read in some parts, and rows picked from these one by one: values that lie together, as those of one
+// order do, seem to repeat where whole parts are taken.
 func Analyze(x *write.Statement, st *catalog.State, rel *catalog.Relation, only []string) error {
 	m := st.Manifest(rel.OID)
 	if m == nil || m.Rows() == 0 {
@@ -39,6 +44,7 @@ func Analyze(x *write.Statement, st *catalog.State, rel *catalog.Relation, only 
 	p := &sysview.Progress{Of: "analyze", Relation: rel.OID}
 	p.OfBytes.Store(m.Bytes())
 	x.Report(p.Enter("acquiring sample rows"))
+	share := sampledShare(m)
 	for i, c := range rel.Live() {
 		p.Bytes.Store(m.Bytes() * int64(i) / int64(len(rel.Live())))
 		if len(only) > 0 && !slices.Contains(only, c.Name) {
@@ -47,7 +53,7 @@ func Analyze(x *write.Statement, st *catalog.State, rel *catalog.Relation, only 
 			}
 			continue
 		}
-		k, err := analyzeColumn(x, st, rel, &c, m.Rows())
+		k, err := analyzeColumn(x, st, rel, &c, m.Rows(), share)
 		if err != nil {
 			return err
 		}
@@ -62,11 +68,31 @@ func Analyze(x *write.Statement, st *catalog.State, rel *catalog.Relation, only 
 	return err
 }
 
+// sampledShare returns which share of the rows of the parts that are read is in the sample; 1 if that is
+// the whole table.
+func sampledShare(m *catalog.Manifest) float64 {
+	rows := 0.0 // that are not deleted
+	for _, p := range store.Sampled(m, 0, readRows, nil) {
+		rows += float64(p.To-p.From) * float64(p.Segment.Live()) / float64(p.Segment.Rows)
+	}
+	return min(sampledRows/max(rows, 1), 1)
+}
+
+// sampledScans makes the scans of a query read parts of their tables.
+func sampledScans(n plan.Node) plan.Node {
+	if s, ok := n.(*plan.Scan); ok {
+		c := *s
+		c.Sample = readRows
+		return &c
+	}
+	return plan.MapChildren(n, sampledScans)
+}
+
 // analyzeColumn returns what a sample has in a column; nil for a type that has no order.
-func analyzeColumn(x *write.Statement, st *catalog.State, rel *catalog.Relation, c *catalog.Column, total int64) (*catalog.ColumnStatistics, error) {
+func analyzeColumn(x *write.Statement, st *catalog.State, rel *catalog.Relation, c *catalog.Column, total int64, share float64) (*catalog.ColumnStatistics, error) {
 	sampled := ""
 	if total > sampledRows {
-		sampled = fmt.Sprintf(" TABLESAMPLE SYSTEM (%g)", 100*sampledRows/float64(total))
+		sampled = fmt.Sprintf(" TABLESAMPLE SYSTEM (%g)", 100*share)
 	}
 	text, err := parse.One(fmt.Sprintf(`SELECT v, w, count(v) OVER (ORDER BY a ROWS UNBOUNDED PRECEDING) FROM (SELECT CASE WHEN w <= %d THEN v END AS v, w, a
 		FROM (SELECT %[2]s AS v, pg_catalog.pg_column_size(%[2]s) AS w, ctid AS a FROM %[3]s.%[4]s%[5]s) r) s ORDER BY 1, 3`,
@@ -82,6 +108,9 @@ func analyzeColumn(x *write.Statement, st *catalog.State, rel *catalog.Relation,
 	}
 	if err != nil {
 		return nil, err
+	}
+	if sampled != "" {
+		q.Root = sampledScans(q.Root)
 	}
 	r := x.Open(st)
 	defer r.Close()

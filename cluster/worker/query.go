@@ -150,6 +150,9 @@ func (s *Statement) splits(n plan.Node, leaf int, manifests map[*plan.Scan]*cata
 	switch n := n.(type) {
 	case *plan.Scan:
 		pr, m := prune.NewPruner(n, s.env), s.manifest(n, manifests)
+		if n.Sample > 0 {
+			return store.Sampled(m, leaf, n.Sample, pr.MayMatchSegment)
+		}
 		list = store.Splits(m, leaf, splitRows(m, threads), pr.MayMatchSegment)
 	case *plan.Source:
 		of := 1

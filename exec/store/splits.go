@@ -33,6 +33,26 @@ func Splits(m *catalog.Manifest, leaf int, rows int64, keep func(*catalog.Segmen
 	return out
 }
 
+// Sampled returns splits of about so many of a table's rows, or of all where there are not more: each as
+// likely as any other, at equal distances. A column is read in groups, so that to pick rows of all of them
+// costs as much as to read the table.
+func Sampled(m *catalog.Manifest, leaf int, rows int64, keep func(*catalog.Segment) bool) []op.Split {
+	list := Splits(m, leaf, GroupRows, keep)
+	all := int64(0)
+	for _, s := range list {
+		all += s.To - s.From
+	}
+	step := int((all + rows - 1) / rows)
+	if step <= 1 {
+		return list
+	}
+	out := list[:0]
+	for i := step / 2; i < len(list); i += step {
+		out = append(out, list[i])
+	}
+	return out
+}
+
 // At returns the segment that an ordinal names and its partition; nil if there is
 // none.
 func At(m *catalog.Manifest, ordinal uint32) (part int, s *catalog.Segment) {

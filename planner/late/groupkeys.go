@@ -14,7 +14,7 @@ import (
 func GroupKeys(r *rule.Run, n plan.Node, _ plan.ColSet) (plan.Node, error) {
 	return r.BottomUp(n, func(n plan.Node) plan.Node {
 		a, ok := n.(*plan.Aggregate)
-		if !ok || a.Phase != plan.AggSingle || len(a.Groups) < 2 || a.Sets != nil || a.GroupingID != 0 {
+		if !ok || a.Phase != plan.AggSingle || len(a.Groups) < 2 || a.Sets != nil || a.GroupingID != 0 || a.Regrouped != 0 {
 			return n
 		}
 		by := map[expr.ColID]expr.Expr{} // what a projection below computes

@@ -65,14 +65,12 @@ func splitDistinct(r *rule.Run, n *plan.Aggregate) plan.Node {
 		return nil // a mask is an integer
 	}
 	for _, g := range n.Groups {
-		s.inner.Groups = append(s.inner.Groups, g)
-		s.outer.Groups = append(s.outer.Groups, rewrite.PassThrough(g.Col))
+		s.inner.Groups, s.outer.Groups = append(s.inner.Groups, g), append(s.outer.Groups, rewrite.PassThrough(g.Col))
 		s.top = append(s.top, rewrite.PassThrough(g.Col))
 	}
 	for _, arg := range s.args {
 		col := r.NewCol("distinct", arg.Type())
-		s.cols = append(s.cols, col)
-		s.inner.Groups = append(s.inner.Groups, plan.Item{Col: col, Expr: arg})
+		s.cols, s.inner.Groups = append(s.cols, col), append(s.inner.Groups, plan.Item{Col: col, Expr: arg})
 	}
 	if len(s.args) > 1 {
 		s.mask = r.NewCol("grouping", types.Int4)
@@ -88,8 +86,7 @@ func splitDistinct(r *rule.Run, n *plan.Aggregate) plan.Node {
 	for _, a := range n.Aggs {
 		if a.Call.Distinct {
 			i := s.of(a.Call.Args[0])
-			a.Call.Distinct = false
-			a.Call.Args, a.Call.Filter = []expr.Expr{rewrite.ColOf(s.cols[i])}, s.within(i)
+			a.Call.Distinct, a.Call.Args, a.Call.Filter = false, []expr.Expr{rewrite.ColOf(s.cols[i])}, s.within(i)
 			s.outer.Aggs = append(s.outer.Aggs, a)
 			s.top = append(s.top, rewrite.PassThrough(a.Col))
 			continue
@@ -97,6 +94,9 @@ func splitDistinct(r *rule.Run, n *plan.Aggregate) plan.Node {
 		s.regroup(a)
 	}
 	s.outer.Input = s.inner
+	if len(s.args) == 1 && props.Regroups(r.Estimates(), n, s.inner) {
+		s.inner.Regrouped = s.cols[0].ID
+	}
 	if s.computes {
 		return &plan.Project{Input: s.outer, Items: s.top}
 	}

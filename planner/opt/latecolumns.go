@@ -88,7 +88,7 @@ func newLateColumns(r *rule.Run, s *plan.Sort) *lateColumns {
 	}
 	slices.Reverse(l.path)
 	a := l.agg
-	if a.Phase != plan.AggSingle || len(a.Sets) > 0 || a.GroupingID != 0 || len(a.Groups) < 2 {
+	if a.Phase != plan.AggSingle || len(a.Sets) > 0 || a.GroupingID != 0 || a.Regrouped != 0 || len(a.Groups) < 2 {
 		return nil
 	}
 	est := r.Estimates()

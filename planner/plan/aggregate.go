@@ -41,6 +41,10 @@ type Aggregate struct {
 	// Final the input columns that hold them; one an aggregate.
 	States []expr.ColID
 	Rows   float64 // estimate of groups
+	// Regrouped, where not 0, is the column of one of Groups over which another aggregation merges Aggs,
+	// reading no row where it is NULL for anything else: the aggregates may be in rows of their own, by the
+	// other groups, instead of by all of them.
+	Regrouped expr.ColID
 }
 
 func (n *Aggregate) Children() []Node { return []Node{n.Input} }
@@ -109,6 +113,9 @@ func (n *Aggregate) format(p *printer) string {
 	}
 	if n.GroupingID != 0 {
 		s += " id" + p.id(n.GroupingID)
+	}
+	if n.Regrouped != 0 {
+		s += " regrouped" + p.id(n.Regrouped)
 	}
 	return s
 }

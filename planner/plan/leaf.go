@@ -39,6 +39,8 @@ type Scan struct {
 	Range  int
 	By     expr.ColID
 	ByHash []expr.ColID
+	// Sample, where not 0, is about how many of the table's rows are read, in parts: see exec/store.Sampled.
+	Sample int64
 }
 
 func (n *Scan) Children() []Node         { return nil }
@@ -72,6 +74,9 @@ func (n *Scan) format(p *printer) string {
 	s += " " + p.cols(n.Cols)
 	if n.RowID != 0 {
 		s += " rowid" + p.id(n.RowID)
+	}
+	if n.Sample > 0 {
+		s += fmt.Sprintf(" sample %d", n.Sample)
 	}
 	return s + p.filter(n.Filter)
 }

@@ -143,7 +143,7 @@ func (f *Facts) uniqueKeys(n plan.Node) []plan.ColSet {
 		}
 		return out
 	case *plan.Aggregate:
-		if len(n.Sets) > 0 || n.Phase == plan.AggPartial {
+		if len(n.Sets) > 0 || n.Phase == plan.AggPartial || n.Regrouped != 0 {
 			return nil
 		}
 		k := plan.ColSet{}
@@ -384,10 +384,13 @@ func NotNull(n plan.Node, st Statistics) plan.ColSet {
 		out := plan.ColSet{}
 		if len(n.Sets) == 0 {
 			for _, g := range n.Groups {
-				if NeverNull(g.Expr, in) {
+				if g.Col.ID != n.Regrouped && NeverNull(g.Expr, in) {
 					out[g.Col.ID] = true
 				}
 			}
+		}
+		if n.Regrouped != 0 {
+			return out
 		}
 		for _, a := range n.Aggs {
 			if a.Call.Fn != nil && (a.Call.Fn.Name == "count" || a.Call.Fn.Name == "regr_count") {

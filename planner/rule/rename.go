@@ -144,7 +144,7 @@ func (rn *renamer) tree(n plan.Node) plan.Node {
 		for i := range c.Aggs {
 			c.Aggs[i].Col.ID = rn.id(c.Aggs[i].Col.ID)
 		}
-		c.GroupingID = rn.id(n.GroupingID)
+		c.GroupingID, c.Regrouped = rn.id(n.GroupingID), rn.id(n.Regrouped)
 		return &c
 	case *plan.Window:
 		c := *n

@@ -12,6 +12,7 @@
 //	               ─▶ merge.go: each thread takes a share of all threads' groups,
 //	                  but for ranges that only one has (sharedblocks.go)
 //	               ─▶ deferred.go, radix.go: rows whose groups hardly repeat, by bits of the hash
+//	               ─▶ regrouped.go: aggregates by fewer keys than the groups, in a table of their own
 //	               ─▶ exec/partition, where there is no room; merged one by one,
 //	                  and one with a group that is too large sorted (sortedgroups.go)
 //

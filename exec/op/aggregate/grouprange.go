@@ -59,6 +59,8 @@ func isRangeKey(t types.Type) bool {
 	return t.IsIntegral() || t.IsFixed()
 }
 
+func notRangeKey(t types.Type) bool { return !isRangeKey(t) }
+
 // bytes returns the memory held.
 func (r *groupRange) bytes() int64 {
 	if r == nil {

@@ -24,8 +24,7 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// New makes the threads of an aggregation over inputs whose columns are in. It returns n.Schema(),
-// but of the groups' columns only those in read, if that is not nil.
+// newThreads is New for aggregates by all groups.
 //
 //	each thread:  rows ─▶ its own table of groups           (spills to partitions)
 //	            ─▶ the groups of coarser grouping sets
@@ -37,7 +36,7 @@ import (
 // merge: the final phase finds their groups anyway. When any thread had to spill, or there is no
 // memory to merge, all write what they hold, and partitions are merged one after the other, each by
 // one thread, splitting again where one does not fit.
-func New(rt *op.Runtime, st *op.Stats, n *plan.Aggregate, read []bool, in []plan.Column, env *function.Env, inputs []op.Operator) ([]op.Operator, error) {
+func newThreads(rt *op.Runtime, st *op.Stats, n *plan.Aggregate, read []bool, in []plan.Column, env *function.Env, inputs []op.Operator) ([]*aggThread, error) {
 	s := &aggShared{rt: rt, st: st, n: n, read: read, env: env, barrier: op.NewBarrier(rt.Threads), long: make(chan struct{}, 1), threads: make([]*aggThread, rt.Threads)}
 	s.open.Store(int32(rt.Threads))
 	s.sets = n.Sets
@@ -52,16 +51,14 @@ func New(rt *op.Runtime, st *op.Stats, n *plan.Aggregate, read []bool, in []plan
 	s.share(n)
 	s.spills = len(s.keyTypes) > 0 || slices.ContainsFunc(s.calls, isSortable)
 	s.rowTypes = append(append([]types.Type(nil), s.keyTypes...), repeat(types.Bytea, len(s.calls))...)
-	out := make([]op.Operator, rt.Threads)
-	for i := range out {
+	for i := range s.threads {
 		l := &aggThread{s: s, thread: i, in: inputs[i]}
 		if err := l.compile(in); err != nil {
 			return nil, err
 		}
 		s.threads[i] = l
-		out[i] = l
 	}
-	return out, nil
+	return s.threads, nil
 }
 
 func isSortable(call expr.AggCall) bool {
@@ -408,7 +405,7 @@ func (o *aggThread) begin(ctx context.Context) error {
 		}
 		return o.together(ctx)
 	}
-	if len(s.keyTypes) == 0 || o.few() {
+	if len(s.keyTypes) == 0 || s.few() {
 		// Few groups: one thread merges them all.
 		if o.thread == 0 {
 			if err := o.mergeThreads(ctx, 0, 1); err != nil {
@@ -533,9 +530,9 @@ func (s *aggShared) alike() {
 const fewGroups = 4096
 
 // few reports whether all threads together hold few groups.
-func (o *aggThread) few() bool {
+func (s *aggShared) few() bool {
 	n := 0
-	for _, l := range o.s.with {
+	for _, l := range s.with {
 		n += l.t.n()
 	}
 	return n < fewGroups

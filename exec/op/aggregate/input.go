@@ -16,7 +16,6 @@ import (
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/pgerr"
-	"github.com/tributarydb/tributary/sql/types"
 )
 
 // aggInput finds one aggregate's arguments.
@@ -110,6 +109,18 @@ type aggRows struct {
 
 // consume reads the thread's input into its table.
 func (o *aggThread) consume(ctx context.Context) error {
+	if !slices.ContainsFunc(o.s.keyTypes, notRangeKey) {
+		op.AllowReuse(o.in) // aggregates copy what they keep, and integers are
+	}
+	o.take(true)
+	defer o.take(false)
+	return op.Drain(ctx, o.in, func(b *batch.Batch) error { return o.takeBatch(ctx, b) })
+}
+
+// takeBatch puts the rows of a batch into the table.
+func (o *aggThread) takeBatch(ctx context.Context, b *batch.Batch) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	add := func(b *batch.Batch) error {
 		r, err := o.compute(ctx, b)
 		if err != nil {
@@ -129,23 +140,14 @@ func (o *aggThread) consume(ctx context.Context) error {
 		}
 		return nil
 	}
-	if !slices.ContainsFunc(o.s.keyTypes, func(t types.Type) bool { return !isRangeKey(t) }) {
-		op.AllowReuse(o.in) // aggregates copy what they keep, and integers are
-	}
-	o.take(true)
-	defer o.take(false)
-	return op.Drain(ctx, o.in, func(b *batch.Batch) error {
-		o.mu.Lock()
-		defer o.mu.Unlock()
-		for n := b.Rows(); n > o.rows; n = b.Rows() {
-			part := b.Slice(0, o.rows)
-			b = b.Slice(o.rows, n)
-			if err := op.InHalves(part, add); err != nil {
-				return err
-			}
+	for n := b.Rows(); n > o.rows; n = b.Rows() {
+		part := b.Slice(0, o.rows)
+		b = b.Slice(o.rows, n)
+		if err := op.InHalves(part, add); err != nil {
+			return err
 		}
-		return op.InHalves(b, add)
-	})
+	}
+	return op.InHalves(b, add)
 }
 
 // take sets taking: rows are being read.
