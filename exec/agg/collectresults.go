@@ -408,14 +408,7 @@ func (f *percentileFold) add(row types.Row) error {
 
 // place returns the two rows between which a fraction lies, and how far after the first.
 func (f *percentileFold) place(p float64) (lo, hi int64, frac float64) {
-	n := float64(f.n)
-	if f.c.call.Fn.Name == "percentile_disc" {
-		i := max(int64(math.Ceil(p*n))-1, 0)
-		return i, i, 0
-	}
-	pos := p * (n - 1)
-	lo = int64(math.Floor(pos))
-	return lo, int64(math.Ceil(pos)), pos - float64(lo)
+	return percentileAt(p, f.n, f.c.call.Fn.Name == "percentile_cont")
 }
 
 func (f *percentileFold) result() (types.Datum, error) {

@@ -17,8 +17,8 @@ type keyCode interface {
 	// encode appends a key for each row; of NULL it is any.
 	encode(col arrow.Array, to []uint64) []uint64
 	append(to array.Builder, key uint64)
-	// translate makes keys of those of another code of the same type.
-	translate(from keyCode) func(uint64) uint64
+	// translate makes keys of those of another code of the same type, in their place.
+	translate(from keyCode, keys []uint64)
 	// ranks are numbers in the order of the values, of the keys that there are now.
 	ranks() keyRanks
 	// same reports whether values of two ranks are equal.
@@ -54,7 +54,7 @@ func newKeyCode(t types.Type) keyCode {
 	switch t.Class() {
 	case types.ClassText:
 		if t.OID == types.TextOID || t.OID == types.VarcharOID {
-			return &textKeys{ids: map[string]uint32{}}
+			return &textKeys{}
 		}
 		return nil
 	case types.ClassInteger, types.ClassFloat, types.ClassDate, types.ClassTimestamp, types.ClassTimestamptz:
@@ -121,7 +121,7 @@ func floatKeys[T float32 | float64](vals []T, to []uint64) []uint64 {
 
 func (n numberKeys) encode(col arrow.Array, to []uint64) []uint64 { return n.from(col, to) }
 func (n numberKeys) append(to array.Builder, key uint64)          { n.to(to, key) }
-func (n numberKeys) translate(keyCode) func(uint64) uint64        { return func(k uint64) uint64 { return k } }
+func (n numberKeys) translate(keyCode, []uint64)                  {}
 func (n numberKeys) ranks() keyRanks                              { return keyRanks{} }
 func (n numberKeys) takes(arrow.Array) int64                      { return 0 }
 func (n numberKeys) width() int64                                 { return 8 }
@@ -134,42 +134,34 @@ func (n numberKeys) same(a, b uint64) bool {
 
 // textKeys are the numbers of texts, in the order in which they came.
 type textKeys struct {
-	ids   map[string]uint32
-	texts []string
-	held  int64
+	textTable
 	order keyRanks // of the first texts
 
 	dict  *array.String // of the batch before
 	known []uint32      // of its texts: the number + 1
 
 	others map[*textKeys][]uint32 // likewise, of the texts of those that were merged
+
+	texts []string // scratch: texts of a batch, and where they are needed
+	at    []uint32
 }
 
-// textBytes is what a text takes beside its bytes.
+// textBytes is what a text takes beside its bytes, while the table grows.
 const textBytes = 88
 
-func (t *textKeys) id(s string) uint32 {
-	k, ok := t.ids[s]
-	if !ok {
-		k, s = uint32(len(t.texts)), strings.Clone(s)
-		t.ids[s] = k
-		t.texts = append(t.texts, s)
-		t.held += int64(len(s))
-	}
-	return k
-}
-
 func (t *textKeys) encode(col arrow.Array, to []uint64) []uint64 {
-	vals := batch.StringsOf(col)
+	vals, n := batch.StringsOf(col), len(to)
 	nulls := col.NullN() > 0
+	t.texts, t.at = t.texts[:0], t.at[:0]
 	if vals.Plain != nil {
+		to = append(to, make([]uint64, col.Len())...)
 		for i := range col.Len() {
 			if nulls && col.IsNull(i) {
-				to = append(to, 0)
 				continue
 			}
-			to = append(to, uint64(t.id(vals.Plain.Value(i))))
+			t.texts, t.at = append(t.texts, vals.Plain.Value(i)), append(t.at, uint32(n+i))
 		}
+		t.number(t.texts, func(i int, k uint32) { to[t.at[i]] = uint64(k) })
 		return to
 	}
 	if t.dict == nil || t.dict.Data() != vals.Values.Data() {
@@ -177,12 +169,16 @@ func (t *textKeys) encode(col arrow.Array, to []uint64) []uint64 {
 		t.known = append(t.known[:0], make([]uint32, vals.Values.Len())...)
 	}
 	for i, k := range vals.Index {
+		if (!nulls || col.IsValid(i)) && t.known[k] == 0 {
+			t.known[k] = math.MaxUint32
+			t.texts, t.at = append(t.texts, vals.Values.Value(int(k))), append(t.at, uint32(k))
+		}
+	}
+	t.number(t.texts, func(i int, k uint32) { t.known[t.at[i]] = k + 1 })
+	for i, k := range vals.Index {
 		if nulls && col.IsNull(i) {
 			to = append(to, 0)
 			continue
-		}
-		if t.known[k] == 0 {
-			t.known[k] = t.id(vals.Values.Value(int(k))) + 1
 		}
 		to = append(to, uint64(t.known[k]-1))
 	}
@@ -190,34 +186,44 @@ func (t *textKeys) encode(col arrow.Array, to []uint64) []uint64 {
 }
 
 func (t *textKeys) append(to array.Builder, key uint64) {
-	to.(*array.StringBuilder).Append(t.texts[key])
+	to.(*array.StringBuilder).Append(t.text(key))
 }
 
-func (t *textKeys) translate(from keyCode) func(uint64) uint64 {
+func (t *textKeys) translate(from keyCode, keys []uint64) {
 	o := from.(*textKeys)
 	if o == t {
-		return func(k uint64) uint64 { return k }
+		return
 	}
 	if t.others == nil {
 		t.others = map[*textKeys][]uint32{}
 	}
-	known := grown(t.others[o], len(o.texts))
-	t.others[o] = known
-	return func(k uint64) uint64 {
+	known := t.others[o]
+	if len(known) != o.n() {
+		known = grown(known, o.n())
+		t.others[o] = known
+	}
+	t.room, t.at = t.room[:0], t.at[:0]
+	for _, k := range keys {
 		if known[k] == 0 {
-			known[k] = t.id(o.texts[k]) + 1
+			t.room, t.at = append(t.room, o.hashes[k]), append(t.at, uint32(k))
 		}
-		return uint64(known[k] - 1)
+	}
+	t.reserve(t.room)
+	for i, k := range t.at {
+		known[k] = t.id(o.text(uint64(k)), t.room[i]) + 1
+	}
+	for i, k := range keys {
+		keys[i] = uint64(known[k] - 1)
 	}
 }
 
 func (t *textKeys) ranks() keyRanks {
-	if len(t.order.of) != len(t.texts) {
-		back := make([]uint32, len(t.texts))
+	if len(t.order.of) != t.n() {
+		back := make([]uint32, t.n())
 		for i := range back {
 			back[i] = uint32(i)
 		}
-		slices.SortFunc(back, func(a, b uint32) int { return strings.Compare(t.texts[a], t.texts[b]) })
+		slices.SortFunc(back, func(a, b uint32) int { return strings.Compare(t.text(uint64(a)), t.text(uint64(b))) })
 		of := make([]uint32, len(back))
 		for rank, k := range back {
 			of[k] = uint32(rank)
@@ -239,10 +245,10 @@ func (t *textKeys) takes(col arrow.Array) int64 {
 	return batch.ArrayBytes(col) + textBytes*int64(col.Len())
 }
 
-func (t *textKeys) width() int64 { return t.held/int64(max(len(t.texts), 1)) + 8 }
+func (t *textKeys) width() int64 { return t.held/int64(max(t.n(), 1)) + 8 }
 
 func (t *textKeys) bytes() int64 {
-	n := t.held + textBytes*int64(len(t.texts)) + 4*int64(cap(t.known)+len(t.order.of)+len(t.order.back))
+	n := t.textTable.bytes() + 4*int64(cap(t.known)+cap(t.at)+len(t.order.of)+len(t.order.back)) + 16*int64(cap(t.texts))
 	for _, known := range t.others {
 		n += 4 * int64(cap(known))
 	}

@@ -14,15 +14,15 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// keyed is collect of one column whose values are numbers, or are numbered: of mode, of percentile_disc, and of
-// array_agg, string_agg and count of DISTINCT values. A group's values are keys of 64 bits in lists that need no allocation
+// keyed is collect of one column whose values are numbers, or are numbered: of mode, of percentile_disc, of
+// percentile_cont of several fractions, and of array_agg, string_agg and count of DISTINCT values. A group's values are keys of 64 bits in lists that need no allocation
 // each, and are sorted as such. What other nodes and files see of it, and what it makes of sorted rows, is collect's.
 type keyed struct {
 	*collect
 	code   keyCode
 	keys   []keyList
 	nulls  []bool        // of array_agg: groups with a NULL
-	p      []types.Datum // of percentile_disc: the fraction, once there is a value
+	p      []types.Datum // of percentiles: the fraction or fractions, once there is a value
 	thin   []uint32      // of DISTINCT: with so many keys a group is rid of duplicates
 	free   freeLists     // likewise: that are not used any more
 	dense  []denseKeys   // likewise: more keys of groups; nil: there are none
@@ -40,6 +40,13 @@ func newKeyed(c *collect) Agg {
 		value = c.order[0]
 	case call.Fn.Name == "percentile_disc" && !call.Distinct && len(c.order) == 1 && c.args[0].OID == types.Float8OID:
 		value = c.order[0]
+	case (call.Fn.Name == "percentile_disc" || call.Fn.Name == "percentile_cont") && !call.Distinct && len(c.order) == 1 && fractions(c.args[0]):
+		value = c.order[0]
+		elem, ok := call.Typ.Elem()
+		if !ok || call.Fn.Name == "percentile_cont" && value.OID != types.Float8OID {
+			return nil
+		}
+		result = elem
 	case call.Fn.Name == "array_agg" && call.Distinct && len(c.args) == 1 && len(c.order) <= 1:
 		value = c.args[0]
 		elem, ok := call.Typ.Elem()
@@ -101,7 +108,7 @@ func (s *keyed) Resize(groups int) {
 	switch s.call.Fn.Name {
 	case "array_agg":
 		s.nulls = grown(s.nulls, groups)
-	case "percentile_disc":
+	case "percentile_disc", "percentile_cont":
 		s.p = grown(s.p, groups)
 	}
 	if s.call.Distinct {
@@ -141,7 +148,8 @@ func (s *keyed) Update(groups []uint32, args []arrow.Array) error {
 			continue
 		}
 		if s.p != nil && cap(s.keys[g].last) == 0 {
-			s.p[g] = types.DatumAt(types.Float8, args[0], i)
+			s.p[g] = types.DatumAt(s.args[0], args[0], i)
+			s.beside += fractionBytes(s.p[g])
 		}
 		s.add(g, s.room[i])
 	}
@@ -151,7 +159,6 @@ func (s *keyed) Update(groups []uint32, args []arrow.Array) error {
 // MergeFrom implements Merger.
 func (s *keyed) MergeFrom(groups []uint32, from Agg, ids []uint32) error {
 	o := from.(*keyed)
-	to := s.code.translate(o.code)
 	_, alike := s.code.(numberKeys)
 	for i, g := range groups {
 		k := ids[i]
@@ -168,14 +175,11 @@ func (s *keyed) MergeFrom(groups []uint32, from Agg, ids []uint32) error {
 			s.beside += s.keys[g].take(&o.keys[k])
 			continue
 		}
-		if o.dense != nil {
-			o.dense[k].each(func(key uint64) { s.add(g, to(key)) })
+		s.room = o.keysOf(s.room[:0], int(k))
+		s.code.translate(o.code, s.room)
+		for _, key := range s.room {
+			s.add(g, key)
 		}
-		o.keys[k].lists(func(list []uint64) {
-			for _, key := range list {
-				s.add(g, to(key))
-			}
-		})
 	}
 	return nil
 }
@@ -196,6 +200,11 @@ func (s *keyed) Need(from, to int, states bool) int64 {
 	}
 	if s.lists() || s.joins() {
 		return 2 * (width + 9) * n
+	}
+	if s.p != nil && fractions(s.args[0]) {
+		for _, p := range s.p[from:to] {
+			n += fractionBytes(p)
+		}
 	}
 	return 8 * n
 }
@@ -288,6 +297,8 @@ func (s *keyed) Results(from, to int) (arrow.Array, error) {
 		return s.distinct(from, to), nil
 	case s.joins():
 		return s.joined(from, to)
+	case s.p != nil && fractions(s.args[0]):
+		return s.percentiles(from, to)
 	case s.thin != nil:
 		out := make([]int64, to-from)
 		for i := range out {
@@ -378,7 +389,7 @@ func (s *keyed) joined(from, to int) (arrow.Array, error) {
 			if batch.SetBit(valid, g-from); i > 0 {
 				out = append(out, separator...)
 			}
-			if out = append(out, code.texts[rank.key(k)]...); len(out) > maxBytes {
+			if out = append(out, code.text(rank.key(k))...); len(out) > maxBytes {
 				return nil, errTooLong(int64(len(out)))
 			}
 		}

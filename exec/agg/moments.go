@@ -64,10 +64,22 @@ func (p *pair) Update(groups []uint32, args []arrow.Array) error {
 		return nil
 	}
 	p.groups, p.xs, p.ys = p.groups[:0], p.xs[:0], p.ys[:0]
-	for i, g := range groups {
-		if x.IsValid(i) && y.IsValid(i) {
-			p.groups, p.xs, p.ys = append(p.groups, g), append(p.xs, xs[i]), append(p.ys, ys[i])
-		}
+	keep := func(from, to int) {
+		p.groups, p.xs, p.ys = append(p.groups, groups[from:to]...), append(p.xs, xs[from:to]...), append(p.ys, ys[from:to]...)
+	}
+	switch {
+	case x.NullN() == 0:
+		batch.ValidRuns(y, keep)
+	case y.NullN() == 0:
+		batch.ValidRuns(x, keep)
+	default:
+		batch.ValidRuns(x, func(from, to int) {
+			for i := from; i < to; i++ {
+				if y.IsValid(i) {
+					keep(i, i+1)
+				}
+			}
+		})
 	}
 	p.s.Add(p.groups, p.xs, p.ys)
 	return nil

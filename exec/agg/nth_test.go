@@ -37,3 +37,27 @@ func TestPlace(t *testing.T) {
 		}
 	}
 }
+
+// TestPlaces: placeKeys finds several positions, near each other, the same or at the ends.
+func TestPlaces(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	for n := 1; n < 3000; n += 1 + n/3 {
+		for most := range 6 {
+			keys := make([]uint64, n)
+			for i := range keys {
+				keys[i] = r.Uint64N(uint64(n))
+			}
+			wanted := make([]int, most)
+			for i := range wanted {
+				wanted[i] = min(max(r.IntN(n+20)-10, 0), n-1)
+			}
+			want := slices.Sorted(slices.Values(keys))
+			placeKeys(keys, slices.Clone(wanted))
+			for _, k := range wanted {
+				if keys[k] != want[k] {
+					t.Errorf("%d of %d keys, place %d: %d, not %d", len(wanted), n, k, keys[k], want[k])
+				}
+			}
+		}
+	}
+}

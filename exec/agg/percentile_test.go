@@ -151,3 +151,93 @@ func TestPercentilesOfManyGroups(t *testing.T) {
 func floats(vals []float64) arrow.Array {
 	return batch.FromSlice(arrow.PrimitiveTypes.Float64, vals, nil)
 }
+
+// TestPercentileLists: several fractions at once are what each is, of states that were merged or encoded, ascending
+// and descending.
+func TestPercentileLists(t *testing.T) {
+	list, _ := types.ArrayOf(types.Float8)
+	fractions := []types.Datum{0.9, 0.0, nil, 0.5, 0.123, 1.0, 0.5}
+	const groups = 40
+	for _, name := range []string{"percentile_cont", "percentile_disc"} {
+		for _, desc := range []bool{false, true} {
+			made := func(arg, result types.Type) agg.Agg {
+				for _, f := range fn.Lookup(name) {
+					if f.Args[0] == arg.OID {
+						call := expr.AggCall{Fn: f, Args: []expr.Expr{&expr.Col{ID: 1, Typ: arg}}, Direct: 1, Typ: result, OrderBy: []expr.Order{{Expr: &expr.Col{ID: 2, Typ: types.Float8}, Desc: desc}}}
+						a, err := agg.New(call, nil)
+						if err != nil {
+							t.Fatal(err)
+						}
+						a.Resize(groups)
+						return a
+					}
+				}
+				t.Fatalf("there is no %s of %v", name, arg)
+				return nil
+			}
+			r := rand.New(rand.NewPCG(11, 12))
+			parts := []agg.Agg{made(list, list), made(list, list), made(list, list)}
+			singles := make([]agg.Agg, len(fractions))
+			for i := range singles {
+				singles[i] = made(types.Float8, types.Float8)
+			}
+			fill := func(a agg.Agg, typ types.Type, p types.Datum, gs []uint32, xs arrow.Array) {
+				ps := make([]types.Datum, len(gs))
+				for i := range ps {
+					ps[i] = p
+				}
+				if err := a.Update(gs, []arrow.Array{optest.Array(t, typ, ps), xs}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for turn := range 9 {
+				gs, xs := make([]uint32, 300), make([]types.Datum, 300)
+				for i := range gs {
+					gs[i] = uint32(min(r.IntN(groups), r.IntN(groups)))
+					if xs[i] = math.Floor(r.NormFloat64() * 50); r.IntN(10) == 0 || gs[i] == groups-2 {
+						xs[i] = nil
+					}
+				}
+				col := optest.Array(t, types.Float8, xs)
+				fill(parts[turn%3], list, types.Array{Elem: types.Float8, Elems: fractions}, gs, col)
+				for i, p := range fractions {
+					fill(singles[i], types.Float8, p, gs, col)
+				}
+			}
+			ids := make([]uint32, groups)
+			for i := range ids {
+				ids[i] = uint32(i)
+			}
+			if err := parts[0].(agg.Merger).MergeFrom(ids, parts[1], ids); err != nil {
+				t.Fatal(err)
+			}
+			states, err := parts[2].States(0, groups)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := parts[0].MergeStates(ids, states.(*array.Binary)); err != nil {
+				t.Fatal(err)
+			}
+			out, err := parts[0].Results(0, groups)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for g := range groups {
+				got, _ := types.DatumAt(list, out, g).(types.Array)
+				for i := range singles {
+					one, err := singles[i].Results(g, g+1)
+					if err != nil {
+						t.Fatal(err)
+					}
+					want := types.DatumAt(types.Float8, one, 0)
+					if len(got.Elems) == 0 && want == nil {
+						continue
+					}
+					if len(got.Elems) != len(fractions) || got.Elems[i] != want {
+						t.Fatalf("%s of group %d (desc %v): %v, of which %v is %v", name, g, desc, got.Elems, fractions[i], want)
+					}
+				}
+			}
+		}
+	}
+}

@@ -58,6 +58,21 @@ func floatLoop(c *Call, v *vector.Vec, f func(float64) (float64, error)) *vector
 	return vector.NewFixed(vector.F64, out, c.Valid)
 }
 
+// Floats adapts a function of a float8 that is so cheap that a call for each row would be most of its work: f computes it
+// of all values, also those of rows that are skipped. slow is for other forms, and for what f returns false for.
+func Floats(f func(in, out []float64) bool, slow func(float64) (float64, error)) Impl {
+	other := Try1(func(_ *Call, x float64) (float64, error) { return slow(x) })
+	return func(c *Call, args []*vector.Vec) (*vector.Vec, error) {
+		if v := args[0]; loops(c, v, vector.F64) && c.Ret.Form() == vector.F64 {
+			out := vector.Alloc[float64](c.Arena, c.N)
+			if f(vector.Values[float64](v)[:c.N], out) {
+				return vector.NewFixed(vector.F64, out, c.Valid), nil
+			}
+		}
+		return other(c, args)
+	}
+}
+
 // floatMemo has values of a function of recent values, of which each has one place.
 type floatMemo [1 << memoBits]memoEntry
 

@@ -16,6 +16,9 @@ type Field struct {
 	Digits uint8
 	// Periodic fields of infinite values are NULL; the others are infinite.
 	Periodic bool
+	// Fill writes the field of each of vals into to, in loops without a call a value; of an infinite value, or of
+	// none, it writes anything. It is nil where there is no such loop.
+	Fill func(vals, to []int64)
 }
 
 // FieldOf returns a field of the values of a type; false for types and names that have none. loc is as
@@ -32,20 +35,20 @@ func fieldOf(u dtUnit, t Kind, loc *time.Location) (Field, bool) {
 	switch t {
 	case KindTime:
 		if u == uEpoch {
-			return Field{func(v int64) int64 { return v }, 6, 11, true}, true
+			return Field{Get: func(v int64) int64 { return v }, Scale: 6, Digits: 11, Periodic: true}, true
 		}
 		return clockField(u)
 	case KindDate:
 		switch u {
 		case uEpoch:
-			return Field{func(v int64) int64 { return v * 86400 }, 0, 15, false}, true
+			return Field{Get: func(v int64) int64 { return v * 86400 }, Digits: 15}, true
 		case uJulian:
-			return Field{func(v int64) int64 { return v + julianUnix }, 0, 10, false}, true
+			return Field{Get: func(v int64) int64 { return v + julianUnix }, Digits: 10}, true
 		}
 		return dayField(u)
 	case KindTimestamp, KindTimestamptz:
 		if u == uEpoch {
-			return Field{func(v int64) int64 { return v }, 6, 0, false}, true
+			return Field{Get: func(v int64) int64 { return v }, Scale: 6, Fill: func(vals, to []int64) { copy(to, vals) }}, true
 		}
 		return stampField(u, t, loc)
 	}
@@ -56,11 +59,11 @@ func fieldOf(u dtUnit, t Kind, loc *time.Location) (Field, bool) {
 func stampField(u dtUnit, t Kind, loc *time.Location) (Field, bool) {
 	if t == KindTimestamptz {
 		if _, zone := extractZone(u, 0); zone {
-			return Field{func(v int64) int64 {
+			return Field{Get: func(v int64) int64 {
 				d, _ := extractZone(u, offsetAt(v, loc))
 				c, _ := d.Coefficient(0)
 				return c
-			}, 0, 6, true}, true
+			}, Digits: 6, Periodic: true}, true
 		}
 	}
 	f, ok := clockField(u)
@@ -70,37 +73,82 @@ func stampField(u dtUnit, t Kind, loc *time.Location) (Field, bool) {
 			_, us := checked.FloorDiv(v, MicrosPerDay)
 			return clock(us)
 		}
+		f.Fill = func(vals, to []int64) { fillClock(u, vals, to) }
 	} else if f, ok = dayField(u); ok {
-		day := byDay(f.Get)
+		days := &dayMemo{field: f.Get}
 		f.Get = func(v int64) int64 {
 			d, _ := checked.FloorDiv(v, MicrosPerDay)
-			return day(d)
+			return days.of(d)
 		}
+		f.Fill = days.fill
 	}
-	if t == KindTimestamptz && ok {
+	if t == KindTimestamptz && ok && loc != time.UTC {
 		local := f.Get
 		f.Get = func(v int64) int64 { return local(v + int64(offsetAt(v, loc))*microsPerSec) }
+		f.Fill = nil
 	}
 	return f, ok
 }
 
-// byDay returns f with a memory of days: those of a batch of rows are few and come again and again.
-func byDay(f func(day int64) int64) func(day int64) int64 {
-	type known struct {
-		day, value int64
-		some       bool
+// fillClock is clockField of timestamps, with divisors that the compiler knows.
+func fillClock(u dtUnit, vals, to []int64) {
+	to = to[:len(vals)]
+	switch u {
+	case uHour:
+		for i, v := range vals {
+			to[i] = inUnit(v, MicrosPerDay) / microsPerHour
+		}
+	case uMinute:
+		for i, v := range vals {
+			to[i] = inUnit(v, microsPerHour) / microsPerMin
+		}
+	default:
+		for i, v := range vals {
+			to[i] = inUnit(v, microsPerMin)
+		}
 	}
+}
+
+// inUnit returns how far v is in the unit that it lies in.
+func inUnit(v, unit int64) int64 {
+	r := v % unit
+	return r + r>>63&unit
+}
+
+// dayMemo remembers a field of days: those of a batch of rows are few and come again and again.
+type dayMemo struct {
+	field func(day int64) int64
+	known []knownDay // for one goroutine, as Field is
+}
+
+type knownDay struct {
+	day, value int64
+	some       bool
+}
+
+// byDay returns f with a memory of days.
+func byDay(f func(day int64) int64) func(day int64) int64 { return (&dayMemo{field: f}).of }
+
+func (m *dayMemo) of(day int64) int64 {
 	const days = 1 << 9
-	var memory []known // for one goroutine, as Field is
-	return func(day int64) int64 {
-		if memory == nil {
-			memory = make([]known, days)
-		}
-		k := &memory[day&(days-1)]
-		if !k.some || k.day != day {
-			*k = known{day, f(day), true}
-		}
-		return k.value
+	if m.known == nil {
+		m.known = make([]knownDay, days)
+	}
+	k := &m.known[day&(days-1)]
+	if !k.some || k.day != day {
+		*k = knownDay{day, m.field(day), true}
+	}
+	return k.value
+}
+
+func (m *dayMemo) fill(vals, to []int64) {
+	to = to[:len(vals)]
+	for i, v := range vals {
+		d := v / MicrosPerDay
+		to[i] = d + (v-d*MicrosPerDay)>>63
+	}
+	for i, day := range to {
+		to[i] = m.of(day)
 	}
 }
 
@@ -109,15 +157,15 @@ func clockField(u dtUnit) (Field, bool) {
 	inMinute := func(v int64) int64 { return v % microsPerMin }
 	switch u {
 	case uMicrosec:
-		return Field{inMinute, 0, 8, true}, true
+		return Field{Get: inMinute, Digits: 8, Periodic: true}, true
 	case uMillisec:
-		return Field{inMinute, 3, 8, true}, true
+		return Field{Get: inMinute, Scale: 3, Digits: 8, Periodic: true}, true
 	case uSecond:
-		return Field{inMinute, 6, 8, true}, true
+		return Field{Get: inMinute, Scale: 6, Digits: 8, Periodic: true}, true
 	case uMinute:
-		return Field{func(v int64) int64 { return v / microsPerMin % 60 }, 0, 2, true}, true
+		return Field{Get: func(v int64) int64 { return v / microsPerMin % 60 }, Digits: 2, Periodic: true}, true
 	case uHour:
-		return Field{func(v int64) int64 { return v / microsPerHour }, 0, 2, true}, true
+		return Field{Get: func(v int64) int64 { return v / microsPerHour }, Digits: 2, Periodic: true}, true
 	}
 	return Field{}, false
 }
@@ -143,32 +191,32 @@ func dayField(u dtUnit) (Field, bool) {
 	}
 	switch u {
 	case uDay:
-		return Field{ymd(func(_, _, d int) int64 { return int64(d) }), 0, 2, true}, true
+		return Field{Get: ymd(func(_, _, d int) int64 { return int64(d) }), Digits: 2, Periodic: true}, true
 	case uMonth:
-		return Field{ymd(func(_, m, _ int) int64 { return int64(m) }), 0, 2, true}, true
+		return Field{Get: ymd(func(_, m, _ int) int64 { return int64(m) }), Digits: 2, Periodic: true}, true
 	case uQuarter:
-		return Field{ymd(func(_, m, _ int) int64 { return int64(m-1)/3 + 1 }), 0, 1, true}, true
+		return Field{Get: ymd(func(_, m, _ int) int64 { return int64(m-1)/3 + 1 }), Digits: 1, Periodic: true}, true
 	case uWeek:
-		return Field{func(day int64) int64 { _, w := isoWeek(day); return int64(w) }, 0, 2, true}, true
+		return Field{Get: func(day int64) int64 { _, w := isoWeek(day); return int64(w) }, Digits: 2, Periodic: true}, true
 	case uYear:
-		return Field{ymd(func(y, _, _ int) int64 { return bc(y) }), 0, 7, false}, true
+		return Field{Get: ymd(func(y, _, _ int) int64 { return bc(y) }), Digits: 7}, true
 	case uIsoYear:
-		return Field{func(day int64) int64 { y, _ := isoWeek(day); return bc(y) }, 0, 7, false}, true
+		return Field{Get: func(day int64) int64 { y, _ := isoWeek(day); return bc(y) }, Digits: 7}, true
 	case uDecade:
-		return Field{ymd(func(y, _, _ int) int64 { return int64(floorDecade(y)) }), 0, 7, false}, true
+		return Field{Get: ymd(func(y, _, _ int) int64 { return int64(floorDecade(y)) }), Digits: 7}, true
 	case uCentury:
-		return Field{ymd(func(y, _, _ int) int64 { return int64(ceilYear(y, 100)) }), 0, 7, false}, true
+		return Field{Get: ymd(func(y, _, _ int) int64 { return int64(ceilYear(y, 100)) }), Digits: 7}, true
 	case uMillennium:
-		return Field{ymd(func(y, _, _ int) int64 { return int64(ceilYear(y, 1000)) }), 0, 7, false}, true
+		return Field{Get: ymd(func(y, _, _ int) int64 { return int64(ceilYear(y, 1000)) }), Digits: 7}, true
 	case uDow:
-		return Field{weekday(0), 0, 1, true}, true
+		return Field{Get: weekday(0), Digits: 1, Periodic: true}, true
 	case uIsoDow:
-		return Field{weekday(7), 0, 1, true}, true
+		return Field{Get: weekday(7), Digits: 1, Periodic: true}, true
 	case uDoy:
-		return Field{func(day int64) int64 {
+		return Field{Get: func(day int64) int64 {
 			y, _, _ := DateToYMD(day)
 			return day - YMDToDate(y, 1, 1) + 1
-		}, 0, 3, true}, true
+		}, Digits: 3, Periodic: true}, true
 	}
 	return Field{}, false
 }

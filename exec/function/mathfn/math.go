@@ -53,12 +53,19 @@ func addMath(t function.Table) {
 		return math.Atanh(x), nil
 	}))
 	t.Puts(pure(math.Cbrt), "cbrt(float8)", "dcbrt(float8)")
-	t.Puts(f1(func(x float64) (float64, error) {
+	t.Puts(function.Always(function.Floats(func(in, out []float64) bool {
+		negative := false
+		for i, x := range in {
+			out[i] = math.Sqrt(x)
+			negative = negative || x < 0
+		}
+		return !negative
+	}, func(x float64) (float64, error) {
 		if x < 0 {
 			return 0, pgerr.New(pgerr.InvalidArgumentForPowerFunction, "cannot take square root of a negative number")
 		}
 		return math.Sqrt(x), nil
-	}), "sqrt(float8)", "dsqrt(float8)")
+	})), "sqrt(float8)", "dsqrt(float8)")
 	t.Puts(f1(func(x float64) (float64, error) {
 		r := math.Exp(x)
 		switch {
@@ -73,10 +80,33 @@ func addMath(t function.Table) {
 	t.Puts(f1(logarithm(math.Log10)), "log(float8)", "log10(float8)", "dlog10(float8)")
 	t.Puts(function.Always(function.Try2(func(_ *function.Call, x, y float64) (float64, error) { return power(x, y) })),
 		"pow(float8,float8)", "power(float8,float8)", "dpow(float8,float8)")
-	t.Puts(pure(math.Ceil), "ceil(float8)", "ceiling(float8)")
-	t.Put("floor(float8)", pure(math.Floor))
-	t.Puts(pure(math.RoundToEven), "round(float8)", "dround(float8)")
-	t.Puts(pure(math.Trunc), "trunc(float8)", "dtrunc(float8)")
+	whole := func(f func(in, out []float64) bool, one func(float64) float64) function.Maker {
+		return function.Always(function.Floats(f, func(x float64) (float64, error) { return one(x), nil }))
+	}
+	t.Puts(whole(func(in, out []float64) bool {
+		for i, x := range in {
+			out[i] = math.Ceil(x)
+		}
+		return true
+	}, math.Ceil), "ceil(float8)", "ceiling(float8)")
+	t.Put("floor(float8)", whole(func(in, out []float64) bool {
+		for i, x := range in {
+			out[i] = math.Floor(x)
+		}
+		return true
+	}, math.Floor))
+	t.Puts(whole(func(in, out []float64) bool {
+		for i, x := range in {
+			out[i] = math.RoundToEven(x)
+		}
+		return true
+	}, math.RoundToEven), "round(float8)", "dround(float8)")
+	t.Puts(whole(func(in, out []float64) bool {
+		for i, x := range in {
+			out[i] = math.Trunc(x)
+		}
+		return true
+	}, math.Trunc), "trunc(float8)", "dtrunc(float8)")
 	t.Put("sign(float8)", pure(func(x float64) float64 {
 		switch {
 		case x > 0:

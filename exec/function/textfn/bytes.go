@@ -52,8 +52,7 @@ func addBytes(t function.Table) {
 	t.Put("overlay(bytea,bytea,int4)", function.Always(function.Try3(func(c *function.Call, b, by []byte, from int64) ([]byte, error) {
 		return overlayBytes(c, b, by, from, int64(len(by)))
 	})))
-	t.Put("md5(text)", function.Always(function.Strict1(func(s string) string { h := md5.Sum(vector.StringBytes(s)); return gohex.EncodeToString(h[:]) })))
-	t.Put("md5(bytea)", function.Always(function.Strict1(func(b []byte) string { h := md5.Sum(b); return gohex.EncodeToString(h[:]) })))
+	t.Puts(function.Always(md5Hex), "md5(text)", "md5(bytea)")
 	t.Put("sha224(bytea)", function.Always(function.Strict1(func(b []byte) []byte { h := sha256.Sum224(b); return h[:] })))
 	t.Put("sha256(bytea)", function.Always(function.Strict1(func(b []byte) []byte { h := sha256.Sum256(b); return h[:] })))
 	t.Put("sha384(bytea)", function.Always(function.Strict1(func(b []byte) []byte { h := sha512.Sum384(b); return h[:] })))
@@ -327,4 +326,23 @@ func addSend(t function.Table) {
 			})))
 		}
 	}
+}
+
+// md5Hex is md5, whose results have the same length.
+func md5Hex(c *function.Call, args []*vector.Vec) (*vector.Vec, error) {
+	at := args[0].Bytes
+	if args[0].Kind != vector.Bin {
+		at = func(i int) []byte { return vector.StringBytes(args[0].Str(i)) }
+	}
+	out := &vector.Vec{Kind: vector.Str, N: c.N, Valid: c.Valid}
+	out.Off, out.Data = vector.Alloc[int32](c.Arena, c.N+1), vector.Alloc[byte](c.Arena, 2*md5.Size*c.N)[:0]
+	for i := range c.N {
+		out.Off[i] = int32(len(out.Data))
+		if !c.Skip(i) {
+			h := md5.Sum(at(i))
+			out.Data = gohex.AppendEncode(out.Data, h[:])
+		}
+	}
+	out.Off[c.N] = int32(len(out.Data))
+	return out, nil
 }

@@ -14,18 +14,12 @@ import (
 // extract is extract(field FROM value): in a typed loop where the field is the same for all rows, is a whole
 // number of some unit (datetime.Field), and no value is infinite.
 func extract(c *function.Call, args []*vector.Vec) (*vector.Vec, error) {
-	get, scale, ok := fieldOf(c, args)
+	vals, scale, ok := fieldOf(c, args)
 	if !ok || c.Ret.IsFixed() && int32(c.Ret.Scale) != scale {
 		return extractSlow(c, args)
 	}
 	if c.Ret.IsFixed() {
-		out := vector.Alloc[int64](c.Arena, c.N)
-		for i := range c.N {
-			if !c.Skip(i) {
-				out[i] = get(i)
-			}
-		}
-		return vector.NewFixed(vector.I64, out, c.Valid), nil
+		return vector.NewFixed(vector.I64, vals, c.Valid), nil
 	}
 	out := &vector.Vec{Kind: vector.Bin, N: c.N, Valid: c.Valid}
 	off := vector.Alloc[int32](c.Arena, c.N+1)
@@ -33,7 +27,7 @@ func extract(c *function.Call, args []*vector.Vec) (*vector.Vec, error) {
 	for i := range c.N {
 		off[i] = int32(len(data))
 		if !c.Skip(i) {
-			data = number.DecimalFromInt64(get(i), scale).AppendBinary(data)
+			data = number.DecimalFromInt64(vals[i], scale).AppendBinary(data)
 		}
 	}
 	off[c.N] = int32(len(data))
@@ -86,16 +80,14 @@ var extractSlow = function.Datums(func(c *function.Call, a []types.Datum) (types
 // datePart is date_part(field, value), in a loop likewise. A date is read as a timestamp, which has more
 // fields.
 func datePart(c *function.Call, args []*vector.Vec) (*vector.Vec, error) {
-	get, scale, ok := fieldOf(c, args)
+	vals, scale, ok := fieldOf(c, args)
 	if !ok {
 		return datePartSlow(c, args)
 	}
 	unit := math.Pow10(int(scale))
 	out := vector.Alloc[float64](c.Arena, c.N)
-	for i := range c.N {
-		if !c.Skip(i) {
-			out[i] = float64(get(i)) / unit
-		}
+	for i, v := range vals {
+		out[i] = float64(v) / unit
 	}
 	return vector.NewFixed(vector.F64, out, c.Valid), nil
 }
@@ -116,45 +108,61 @@ var datePartSlow = function.Datums(func(c *function.Call, a []types.Datum) (type
 	return v.Float64(), nil
 })
 
-// fieldOf returns access to the field that all rows are asked for, as a whole number of 10^-scale; ok is false
-// where it has to be looked at value by value.
-func fieldOf(c *function.Call, args []*vector.Vec) (get func(i int) int64, scale int32, ok bool) {
+// fieldOf returns the field that all rows are asked for, as whole numbers of 10^-scale, any for rows that are skipped;
+// ok is false where it has to be looked at value by value.
+func fieldOf(c *function.Call, args []*vector.Vec) (vals []int64, scale int32, ok bool) {
 	t := c.Types[1]
 	if !args[0].One || args[1].One {
 		return nil, 0, false
 	}
 	if t.OID == types.IntervalOID {
-		at := function.Arg[datetime.Interval](c, args, 1)
-		ok = datetime.IsEpoch(args[0].Str(0))
-		for i := 0; ok && i < c.N; i++ {
+		if !datetime.IsEpoch(args[0].Str(0)) || args[1].Kind != vector.F16 {
+			return nil, 0, false
+		}
+		vals, of := vector.Alloc[int64](c.Arena, c.N), vector.Values[[16]byte](args[1])
+		for i := range vals {
 			if !c.Skip(i) {
-				_, ok = at(i).EpochMicros()
+				if vals[i], ok = datetime.GetInterval(of[i][:]).EpochMicros(); !ok {
+					return nil, 0, false
+				}
 			}
 		}
-		return func(i int) int64 {
-			us, _ := at(i).EpochMicros()
-			return us
-		}, 6, ok
+		return vals, 6, true
 	}
 	f, ok := types.FieldOf(args[0].Str(0), t, c.Env.Location())
 	if !ok {
 		return nil, 0, false
 	}
+	if t.IsStamp() && args[1].Kind == vector.I64 {
+		of := vector.Values[int64](args[1])
+		odd := false
+		for _, v := range of {
+			odd = odd || datetime.IsInfTimestamp(v)
+		}
+		for i := 0; odd && i < len(of); i++ {
+			if !c.Skip(i) && datetime.IsInfTimestamp(of[i]) {
+				return nil, 0, false
+			}
+		}
+		if f.Fill != nil {
+			vals := vector.Alloc[int64](c.Arena, c.N)
+			f.Fill(of, vals)
+			return vals, f.Scale, true
+		}
+	}
+	vals = vector.Alloc[int64](c.Arena, c.N)
 	at := vector.IntReader(args[1])
-	infinite := func(int64) bool { return false }
-	switch {
-	case t.OID == types.DateOID:
-		infinite = func(v int64) bool { // and what is no timestamp, as which date_part reads it
-			ts, err := datetime.DateToTimestamp(v)
-			return err != nil || datetime.IsInfTimestamp(ts)
+	for i := range vals {
+		if c.Skip(i) {
+			continue
 		}
-	case t.IsStamp():
-		infinite = datetime.IsInfTimestamp
-	}
-	for i := range c.N {
-		if !c.Skip(i) && infinite(at(i)) {
-			return nil, 0, false
+		v := at(i)
+		if t.OID == types.DateOID { // and what is no timestamp, as which date_part reads it
+			if ts, err := datetime.DateToTimestamp(v); err != nil || datetime.IsInfTimestamp(ts) {
+				return nil, 0, false
+			}
 		}
+		vals[i] = f.Get(v)
 	}
-	return func(i int) int64 { return f.Get(at(i)) }, f.Scale, true
+	return vals, f.Scale, true
 }

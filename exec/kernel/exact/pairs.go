@@ -19,6 +19,8 @@ type Pairs struct {
 	s    []shortPair
 	x, y int32 // bases; 0: not chosen, there are no values but zeros
 	long map[uint32]*longPair
+
+	touched int64 // of touch, so that its reads are not left out
 }
 
 type shortPair struct {
@@ -74,6 +76,34 @@ func (t *Pairs) Add(groups []uint32, xs, ys []float64) {
 	if t.y == 0 {
 		t.y = pairBase(ys)
 	}
+	for len(groups) > 0 {
+		n := min(len(groups), touchedRows)
+		t.touch(groups[:n])
+		t.add(groups[:n], xs[:n], ys[:n])
+		groups, xs, ys = groups[n:], xs[n:], ys[n:]
+	}
+}
+
+const (
+	touchedRows = 32
+	touchGroups = 1024 // from so many on their sums are likely not in the nearest cache
+)
+
+// touch reads the sums of groups before any of them is added to. Of many groups most are not in the cache, and reads
+// that need not wait for one sum after the other overlap.
+func (t *Pairs) touch(groups []uint32) {
+	if len(t.s) < touchGroups {
+		return
+	}
+	n := t.touched
+	for _, g := range groups { // three lines of a cache
+		p := &t.s[g]
+		n += p.n ^ int64(p.xx[2]) ^ int64(p.xy[3])
+	}
+	t.touched = n
+}
+
+func (t *Pairs) add(groups []uint32, xs, ys []float64) {
 	s, bx, by := t.s, int(t.x), int(t.y)
 	xs, ys = xs[:len(groups)], ys[:len(groups)]
 	for i, g := range groups {
