@@ -47,7 +47,7 @@ def text(value):
         return "t" if value else "f"
     if isinstance(value, float):
         return repr(value)
-    return str(value)
+    return re.sub(r"(:\d\d(?:\.\d+)?)\+00:00$", r"\1+00", str(value))  # a time with zone, as PostgreSQL writes it
 
 
 def write_answer(path, description, rows):
