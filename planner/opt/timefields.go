@@ -109,6 +109,23 @@ func (w *narrower) field(e *expr.Call) (types.Type, bool) {
 	return t, true
 }
 
+// member makes IN of constants that of a fixed numeric, which is that of integers; nil where it is no such IN.
+func (w *narrower) member(e *expr.In) expr.Expr {
+	if e.Arg.Type().OID != types.NumericOID || e.Arg.Type().IsFixed() {
+		return nil
+	}
+	for _, x := range e.List {
+		if k, ok := x.(*expr.Const); !ok || k.Typ.OID != types.NumericOID {
+			return nil
+		}
+	}
+	arg := bare(w.expr(e.Arg))
+	if !arg.Type().IsFixed() {
+		return nil
+	}
+	return e.With(append([]expr.Expr{arg}, e.List...))
+}
+
 // fieldCall takes extract('field', value) apart.
 func fieldCall(e expr.Expr) (name string, of expr.Expr, ok bool) {
 	call, isCall := e.(*expr.Call)

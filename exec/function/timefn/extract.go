@@ -125,16 +125,17 @@ func fieldOf(c *function.Call, args []*vector.Vec) (get func(i int) int64, scale
 	}
 	if t.OID == types.IntervalOID {
 		at := function.Arg[datetime.Interval](c, args, 1)
-		ok = datetime.IsEpoch(args[0].Str(0))
+		part, scale := datetime.IntervalField(args[0].Str(0))
+		ok = part != nil
 		for i := 0; ok && i < c.N; i++ {
 			if !c.Skip(i) {
-				_, ok = at(i).EpochMicros()
+				_, ok = part(at(i))
 			}
 		}
 		return func(i int) int64 {
-			us, _ := at(i).EpochMicros()
-			return us
-		}, 6, ok
+			v, _ := part(at(i))
+			return v
+		}, scale, ok
 	}
 	f, ok := types.FieldOf(args[0].Str(0), t, c.Env.Location())
 	if !ok {
