@@ -114,6 +114,19 @@ func (s *floatSum) UpdateSpans(spans [][2]int32, args []arrow.Array) bool {
 	return false
 }
 
+// UpdateSpans implements Spanner.
+func (v *floatVariance) UpdateSpans(spans [][2]int32, args []arrow.Array) bool {
+	lo, hi := bounds(spans)
+	counts := spanCounts(args[0], lo, hi)
+	switch a := args[0].(type) {
+	case *array.Float64:
+		return exact.AddSquareSpans(&v.s, spans, lo, a.Float64Values()[lo:hi], counts)
+	case *array.Float32:
+		return exact.AddSquareSpans(&v.s, spans, lo, a.Float32Values()[lo:hi], counts)
+	}
+	return false
+}
+
 // UpdateSpans implements Spanner, of spans that move on: of the rows of one, only those are kept that no later one is
 // better than. The first of these is the extreme.
 func (e *fixedExtreme[T]) UpdateSpans(spans [][2]int32, args []arrow.Array) bool {

@@ -34,6 +34,10 @@ func TestSpans(t *testing.T) {
 		{"sum(float8)", types.Float8, func() types.Datum { return r.NormFloat64() }},
 		{"avg(float8)", types.Float8, func() types.Datum { return math.Ldexp(r.NormFloat64(), r.Intn(200)-100) }},
 		{"avg(float4)", types.Float4, func() types.Datum { return float64(float32(r.NormFloat64())) }},
+		{"stddev_samp(float8)", types.Float8, func() types.Datum { return 20 + float64(r.Intn(10000))/1000 }},
+		{"var_pop(float8)", types.Float8, func() types.Datum { return math.Ldexp(r.NormFloat64(), r.Intn(80)-40) }},
+		{"stddev_pop(float4)", types.Float4, func() types.Datum { return float64(float32(r.NormFloat64())) }},
+		{"variance(float8)", types.Float8, func() types.Datum { return []float64{0, 1, math.Inf(1), math.NaN(), 1e200}[r.Intn(2+3*r.Intn(2))] }},
 		{"min(int4)", types.Int4, func() types.Datum { return int64(r.Intn(20)) }},
 		{"max(float8)", types.Float8, func() types.Datum { return []float64{0, 1, 2, math.Inf(-1), math.NaN()}[r.Intn(5)] }},
 		{"min(float8)", types.Float8, func() types.Datum { return []float64{3, 1, 2, math.Inf(1), math.NaN()}[r.Intn(5)] }},
@@ -110,7 +114,7 @@ func TestSpans(t *testing.T) {
 			}
 		}
 	}
-	for _, id := range []string{"count(any)", "sum(int4)", "sum(int8)", "avg(int2)", "sum(numeric)", "sum(float8)", "avg(float4)"} {
+	for _, id := range []string{"count(any)", "sum(int4)", "sum(int8)", "avg(int2)", "sum(numeric)", "sum(float8)", "avg(float4)", "stddev_samp(float8)", "stddev_pop(float4)"} {
 		if did[id] == 0 {
 			t.Errorf("%s: never", id)
 		}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/vector"
+	"github.com/tributarydb/tributary/sql/datetime"
 	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -52,12 +53,16 @@ func Each[R any](c *Call, f func(i int) (R, error)) (*vector.Vec, error) {
 
 // Strict1 adapts a function of one value that cannot fail.
 func Strict1[A, R any](f func(A) R) Impl {
-	floats, ok := any(f).(func(float64) float64)
 	return func(c *Call, args []*vector.Vec) (*vector.Vec, error) {
-		if ok {
-			if v := floatLoop(c, args[0], func(x float64) (float64, error) { return floats(x), nil }); v != nil {
-				return v, nil
-			}
+		var v *vector.Vec
+		switch f := any(f).(type) {
+		case func(float64) float64:
+			v = floatLoop(c, args[0], func(x float64) (float64, error) { return f(x), nil })
+		case func(int64) int64:
+			v = integerLoop(c, args[0], func(_ *Call, x int64) (int64, error) { return f(x), nil })
+		}
+		if v != nil {
+			return v, nil
 		}
 		a := Arg[A](c, args, 0)
 		return Each(c, func(i int) (R, error) { return f(a(i)), nil })
@@ -67,6 +72,11 @@ func Strict1[A, R any](f func(A) R) Impl {
 // Strict2 adapts one of two.
 func Strict2[A, B, R any](f func(A, B) R) Impl {
 	return func(c *Call, args []*vector.Vec) (*vector.Vec, error) {
+		if f, ok := any(f).(func(int64, int64) int64); ok {
+			if v := integerPairs(c, args[0], args[1], func(_ *Call, x, y int64) (int64, error) { return f(x, y), nil }); v != nil {
+				return v, nil
+			}
+		}
 		a, b := Arg[A](c, args, 0), Arg[B](c, args, 1)
 		return Each(c, func(i int) (R, error) { return f(a(i), b(i)), nil })
 	}
@@ -100,6 +110,19 @@ func Try1[A, R any](f func(*Call, A) (R, error)) Impl {
 // Try2 adapts a function of two values.
 func Try2[A, B, R any](f func(*Call, A, B) (R, error)) Impl {
 	return func(c *Call, args []*vector.Vec) (*vector.Vec, error) {
+		var v *vector.Vec
+		switch f := any(f).(type) {
+		case func(*Call, int64, int64) (int64, error):
+			v = integerPairs(c, args[0], args[1], f)
+		case func(*Call, int64, datetime.Interval) (int64, error):
+			if args[1].One && !args[1].Null(0) {
+				by := Arg[datetime.Interval](c, args, 1)(0)
+				v = integerLoop(c, args[0], func(c *Call, x int64) (int64, error) { return f(c, x, by) })
+			}
+		}
+		if v != nil {
+			return v, nil
+		}
 		a, b := Arg[A](c, args, 0), Arg[B](c, args, 1)
 		return Each(c, func(i int) (R, error) { return f(c, a(i), b(i)) })
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/tributarydb/tributary/planner/fn"
 )
 
-// A function of one number, and of no text or memory, runs in a loop over the numbers as they lie, instead of by a Reader and a
+// A function of one number or two integers, and of no text or memory, runs in a loop over the numbers as they lie, instead of by a Reader and a
 // Writer. Where a value fails, the general way begins anew and says what is to be done.
 
 // pollRows is after how many rows of a loop the statement's end is looked at.
@@ -88,41 +88,76 @@ const (
 	memoTrial = 512 // rows by which it is known whether values come again
 )
 
-// integerLoop is of integers and times of 64 bits to such or, as to dates, to 32 bits.
+// integerLoop is of integers, dates and times to such.
 func integerLoop(c *Call, v *vector.Vec, f func(*Call, int64) (int64, error)) *vector.Vec {
-	form := c.Ret.Form()
-	if !loops(c, v, vector.I64) || form != vector.I64 && form != vector.I32 {
+	in := integers(c, v)
+	if in == nil || !loops(c, v, v.Kind) {
 		return nil
 	}
-	in := vector.Values[int64](v)
-	var long []int64
-	var short []int32
-	if form == vector.I64 {
-		long = vector.Alloc[int64](c.Arena, c.N)
-	} else {
-		short = vector.Alloc[int32](c.Arena, c.N)
+	return integerRows(c, func(i int) (int64, error) { return f(c, in[i]) })
+}
+
+// integerPairs is integerLoop of two arguments, of which one may be the same for all rows.
+func integerPairs(c *Call, v, w *vector.Vec, f func(*Call, int64, int64) (int64, error)) *vector.Vec {
+	a, b := integers(c, v), integers(c, w)
+	switch {
+	case a == nil || b == nil || !loops(c, v, v.Kind) && !loops(c, w, w.Kind):
+		return nil
+	case v.One:
+		return integerRows(c, func(i int) (int64, error) { return f(c, a[0], b[i]) })
+	case w.One:
+		return integerRows(c, func(i int) (int64, error) { return f(c, a[i], b[0]) })
 	}
-	for i := range c.N {
-		if c.Skip(i) {
-			continue
-		}
-		r, err := f(c, in[i])
-		switch {
-		case err != nil:
-			return nil
-		case long != nil:
-			long[i] = r
-		case int64(int32(r)) != r:
-			return nil
-		default:
-			short[i] = int32(r)
-		}
+	return integerRows(c, func(i int) (int64, error) { return f(c, a[i], b[i]) })
+}
+
+// integerRows runs f for the rows that count; nil where the results are no integers or one fails.
+func integerRows(c *Call, f func(i int) (int64, error)) *vector.Vec {
+	switch k := c.Ret.Form(); k {
+	case vector.I64:
+		return integerRowsOf[int64](c, k, f)
+	case vector.I32:
+		return integerRowsOf[int32](c, k, f)
+	case vector.I16:
+		return integerRowsOf[int16](c, k, f)
+	}
+	return nil
+}
+
+func integerRowsOf[T int16 | int32 | int64](c *Call, k vector.Kind, f func(i int) (int64, error)) *vector.Vec {
+	out := vector.Alloc[T](c.Arena, c.N)
+	for i := range out {
 		if i%pollRows == 0 {
 			c.Meter().Poll(pollRows * vector.RowWork)
 		}
+		if c.Skip(i) {
+			continue
+		}
+		r, err := f(i)
+		if out[i] = T(r); err != nil || int64(out[i]) != r {
+			return nil
+		}
 	}
-	if form == vector.I64 {
-		return vector.NewFixed(vector.I64, long, c.Valid)
+	return vector.NewFixed(k, out, c.Valid)
+}
+
+// integers returns the values of integers of any width; nil if v has others.
+func integers(c *Call, v *vector.Vec) []int64 {
+	switch v.Kind {
+	case vector.I64:
+		return vector.Values[int64](v)
+	case vector.I32:
+		return wide(c, vector.Values[int32](v))
+	case vector.I16:
+		return wide(c, vector.Values[int16](v))
 	}
-	return vector.NewFixed(vector.I32, short, c.Valid)
+	return nil
+}
+
+func wide[T int16 | int32](c *Call, in []T) []int64 {
+	out := vector.Alloc[int64](c.Arena, len(in))
+	for i, x := range in {
+		out[i] = int64(x)
+	}
+	return out
 }

@@ -43,3 +43,61 @@ func TestFloatLoop(t *testing.T) {
 		}
 	}
 }
+
+// TestIntegerPairs: a function of two integers of any widths, of which one may be constant, has the value of each row, and
+// what fails or does not fit is left to the general way.
+func TestIntegerPairs(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 8))
+	column := func(k vector.Kind, n int, one bool) (*vector.Vec, []int64) {
+		if one {
+			n = 1
+		}
+		vals := make([]int64, n)
+		for i := range vals {
+			vals[i] = int64(int16(r.Uint32()))
+		}
+		var v *vector.Vec
+		switch k {
+		case vector.I16:
+			v = vector.NewFixed(k, narrow[int16](vals), nil)
+		case vector.I32:
+			v = vector.NewFixed(k, narrow[int32](vals), nil)
+		default:
+			v = vector.NewFixed(k, vals, nil)
+		}
+		v.One = one
+		return v, vals
+	}
+	at := func(v []int64, i int) int64 { return v[min(i, len(v)-1)] }
+	kinds := []vector.Kind{vector.I16, vector.I32, vector.I64}
+	for range 300 {
+		n := 2 + r.IntN(200)
+		a, as := column(kinds[r.IntN(3)], n, r.IntN(3) == 0)
+		b, bs := column(kinds[r.IntN(3)], n, !a.One && r.IntN(3) == 0)
+		for _, ret := range []types.Type{types.Int2, types.Int4, types.Int8, types.Text} {
+			c := &Call{Arena: &vector.Arena{}, N: n, Ret: ret}
+			fits := ret.OID != types.TextOID
+			for i := range n {
+				s := at(as, i) + at(bs, i)
+				fits = fits && (ret.OID != types.Int2OID || s == int64(int16(s)))
+			}
+			got := integerPairs(c, a, b, func(_ *Call, x, y int64) (int64, error) { return x + y, nil })
+			if (got != nil) != fits {
+				t.Fatalf("%v: %v, want %v", ret, got != nil, fits)
+			}
+			for i := 0; got != nil && i < n; i++ {
+				if v := vector.IntReader(got)(i); v != at(as, i)+at(bs, i) {
+					t.Fatalf("row %d: %d + %d = %d", i, at(as, i), at(bs, i), v)
+				}
+			}
+		}
+	}
+}
+
+func narrow[T int16 | int32](in []int64) []T {
+	out := make([]T, len(in))
+	for i, v := range in {
+		out[i] = T(v)
+	}
+	return out
+}

@@ -244,6 +244,39 @@ func (d *direct) in(s string) (found, ok bool) {
 	return m != nil, ok
 }
 
+// once returns the node of an expression that is nothing but a literal, or one or more characters of a set; else nil.
+func (d *direct) once() *directNode {
+	n := d.first
+	if d.anchored || d.ends || d.groups > 0 || n.next == nil || n.next.kind != directEnd {
+		return nil
+	}
+	if n.kind == directLiteral && n.literal != "" || n.kind == directRepeat && n.min == 1 && !n.lazy {
+		return n
+	}
+	return nil
+}
+
+// from returns the first match of such a node from byte at on; its place is negative where there is none.
+func (n *directNode) from(s string, at int) (begin, end int) {
+	if n.kind == directLiteral {
+		k := strings.Index(s[at:], n.literal)
+		if k < 0 {
+			return -1, -1
+		}
+		return at + k, at + k + len(n.literal)
+	}
+	for ; at < len(s); at++ {
+		if !n.set.has(s[at]) {
+			continue
+		}
+		if n.max == 1 {
+			return at, after(s, at)
+		}
+		return at, at + n.set.span(s[at:])
+	}
+	return -1, -1
+}
+
 // find returns the first match of an expression that ends with $, and its groups, as regexp does, until the next
 // call; ok is false if it gave up.
 func (d *direct) find(s string) (m []int, ok bool) { return d.search(s, false) }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/tributarydb/tributary/exec/function"
+	"github.com/tributarydb/tributary/exec/vector"
 )
 
 // randomPattern is an expression of the parts that are tried directly, and of a few others.
@@ -63,7 +64,7 @@ func TestDirect(t *testing.T) {
 			ends++
 		}
 		y, _ := Compile(p, "")
-		y.direct = nil
+		y.direct, y.once = nil, nil
 		x.use(&function.Call{})
 		y.use(&function.Call{})
 		for range 12 {
@@ -119,5 +120,47 @@ func BenchmarkDirect(b *testing.B) {
 				x.find(s)
 			}
 		})
+	}
+}
+
+// TestOnce: literals and classes of characters have the matches, and what replaces them, that regexp finds.
+func TestOnce(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	for _, p := range []string{"a", "ab", "é", "[^a-b]", "[ab]+", ".", ".+", `\d+`, `\s`, "[^/]+", "[é-ü]", "[[:alpha:]]+", `\W`, "[^b]{1,}", "://", "a+?", "a*", "(a)", "a$"} {
+		fast, err := Compile(p, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		slow, err := Compile(p, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		slow.once = nil
+		meter := vector.NewMeter(nil)
+		arena := vector.NewArena(&meter)
+		fast.use(&function.Call{Arena: &arena})
+		slow.use(&function.Call{Arena: &arena})
+		for range 300 {
+			s := randomSubject(r)
+			for _, start := range []int{0, len(s), len(s) + 1} {
+				got, err1 := fast.Matches(s, start, 0)
+				want, err2 := slow.Matches(s, start, 0)
+				if err1 != nil || err2 != nil || !reflect.DeepEqual(got, want) {
+					t.Fatalf("%q in %q from %d: %v, want %v", p, s, start, got, want)
+				}
+			}
+			for _, n := range []int{0, 1, 2} {
+				got, err1 := fast.Replace(s, `<\&>\1`, 0, n)
+				want, err2 := slow.Replace(s, `<\&>\1`, 0, n)
+				if err1 != nil || err2 != nil || got != want {
+					t.Fatalf("%q in %q, %d: %q, want %q", p, s, n, got, want)
+				}
+			}
+		}
+	}
+	for _, p := range []string{"a", "[^A-Z]", `\d+`} {
+		if x, err := Compile(p, ""); err != nil || x.once == nil {
+			t.Errorf("%q is given to the machine: %v", p, err)
+		}
 	}
 }

@@ -35,6 +35,7 @@ type Regex struct {
 	split *regexp.Regexp
 	// direct, where set, is what split is, and finds the match too if it must reach the end of the text.
 	direct *direct
+	once   *directNode // set for a literal, and for one or more characters of a set: matches are found without a machine
 	Groups int
 	Global bool
 	C      *function.Call // the call that uses it
@@ -45,6 +46,7 @@ type Regex struct {
 	wide      *Regex // for text beyond ASCII, where edges of words must know it
 	behind    *behind
 	one       [1][]int // room for a list of a match
+	place     [2]int   // room for a match of once
 }
 
 func errRegex(format string, args ...any) error {
@@ -102,7 +104,9 @@ func compileWith(tr *translator, pattern, flags string) (*Regex, error) {
 			return nil, goError(err)
 		}
 	}
-	r.direct = newDirect(text)
+	if r.direct = newDirect(text); r.direct != nil && !tr.shortest {
+		r.once = r.direct.once()
+	}
 	if r.Groups > 0 {
 		// a failure here, of size, leaves the groups of the first search
 		if x, err := regexp.Compile("^(?:" + text + ")\\z"); err == nil {
@@ -137,6 +141,9 @@ func (r *Regex) First(s string) ([]int, error) {
 
 // find is First for expressions that do not backtrack.
 func (r *Regex) find(s string) []int {
+	if r.once != nil {
+		return r.from(s, 0)
+	}
 	if r.direct != nil && r.direct.ends {
 		if m, ok := r.direct.find(s); ok {
 			r.C.Meter().Poll(vector.RowWork + len(s)/4)

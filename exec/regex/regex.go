@@ -69,7 +69,12 @@ func (r *Regex) Matches(s string, start, max int) ([][]int, error) {
 // Replace replaces match n (0: all) found from byte offset start on.
 func (r *Regex) Replace(s, by string, start, n int) (string, error) {
 	var ms [][]int
-	if n == 1 && start == 0 { // as nearly always: there is no list to make
+	var m []int // of an expression whose matches need no list: the first
+	if r.once != nil && n == 0 && start <= len(s) {
+		if m = r.from(s, start); m == nil {
+			return s, nil
+		}
+	} else if n == 1 && start == 0 { // as nearly always: there is no list to make
 		m, err := r.First(s)
 		if err != nil || m == nil {
 			return s, err
@@ -89,7 +94,7 @@ func (r *Regex) Replace(s, by string, start, n int) (string, error) {
 	}
 	b := r.C.Text(len(s))
 	at := 0
-	for _, m := range ms {
+	put := func(m []int) {
 		b.WriteString(s[at:m[0]])
 		for i := 0; i < len(by); i++ {
 			if by[i] != '\\' || i+1 == len(by) {
@@ -112,6 +117,12 @@ func (r *Regex) Replace(s, by string, start, n int) (string, error) {
 			}
 		}
 		at = m[1]
+	}
+	for ; m != nil; m = r.from(s, at) {
+		put(m)
+	}
+	for _, m := range ms {
+		put(m)
 	}
 	b.WriteString(s[at:])
 	return b.String(), nil

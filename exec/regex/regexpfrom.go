@@ -5,6 +5,7 @@ import (
 	"regexp/syntax"
 	"unicode/utf8"
 
+	"github.com/tributarydb/tributary/exec/vector"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
@@ -37,6 +38,15 @@ func (r *Regex) from(s string, at int) []int {
 	base := at
 	var m []int
 	switch {
+	case r.once != nil:
+		begin, end := r.once.from(s, at)
+		if begin < 0 {
+			r.C.Meter().Poll(vector.RowWork + (len(s)-at)/4)
+			return nil
+		}
+		r.C.Meter().Poll(vector.RowWork + (end-at)/4)
+		r.place = [2]int{begin, end}
+		return r.place[:]
 	case at == 0:
 		return r.find(s)
 	case !r.looksBack:

@@ -350,6 +350,10 @@ func (w *narrower) expr(e expr.Expr) expr.Expr {
 			return e
 		}
 		return e.With([]expr.Expr{arg})
+	case *expr.In:
+		if in := w.member(e); in != nil {
+			return in
+		}
 	}
 	kids := e.Children()
 	out := make([]expr.Expr, len(kids))

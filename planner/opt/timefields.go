@@ -1,7 +1,6 @@
 package opt
 
 import (
-	"strings"
 	"time"
 
 	"github.com/tributarydb/tributary/planner/expr"
@@ -75,7 +74,7 @@ func (w *narrower) between(e expr.Expr) (types.Type, bool) {
 
 // field returns the fixed numeric that holds what extract returns.
 func (w *narrower) field(e *expr.Call) (types.Type, bool) {
-	name, of, ok := fieldCall(e)
+	name, of, ok := rewrite.FieldCall(e)
 	if !ok || e.Typ.IsFixed() {
 		return types.Type{}, false
 	}
@@ -109,24 +108,21 @@ func (w *narrower) field(e *expr.Call) (types.Type, bool) {
 	return t, true
 }
 
-// fieldCall takes extract('field', value) apart.
-func fieldCall(e expr.Expr) (name string, of expr.Expr, ok bool) {
-	call, isCall := e.(*expr.Call)
-	if !isCall || call.Fn == nil || !strings.HasPrefix(call.Fn.ID, "extract(text,") || len(call.Args) != 2 {
-		return "", nil, false
+// member makes IN of constants that of a fixed numeric, which is that of integers; nil where it is no such IN.
+func (w *narrower) member(e *expr.In) expr.Expr {
+	if e.Arg.Type().OID != types.NumericOID || e.Arg.Type().IsFixed() || !rewrite.ConstantsOf(e.List, types.NumericOID) {
+		return nil
 	}
-	k, isConst := call.Args[0].(*expr.Const)
-	if !isConst || rewrite.IsConstant(call.Args[1]) {
-		return "", nil, false
+	if arg := bare(w.expr(e.Arg)); arg.Type().IsFixed() {
+		return e.With(append([]expr.Expr{arg}, e.List...))
 	}
-	name, ok = k.Val.(string)
-	return name, call.Args[1], ok
+	return nil
 }
 
 // datePart makes extract(field FROM value)::float8 date_part(field, value), which is the same without a numeric;
 // nil for anything else.
 func datePart(to types.Type, arg expr.Expr) expr.Expr {
-	name, of, ok := fieldCall(arg)
+	name, of, ok := rewrite.FieldCall(arg)
 	if !ok || to.OID != types.Float8OID {
 		return nil
 	}

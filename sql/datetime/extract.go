@@ -212,6 +212,23 @@ func (iv Interval) EpochMicros() (int64, bool) {
 	return checked.Add(us, iv.Micros)
 }
 
+// IntervalField returns a field of intervals as a whole number of 10^-scale, which is false where it has none; nil for
+// fields that extract computes one by one.
+func IntervalField(field string) (get func(Interval) (int64, bool), scale int32) {
+	u, _ := fieldWord(field)
+	switch u {
+	case uEpoch:
+		return Interval.EpochMicros, 6
+	case uYear:
+		return func(iv Interval) (int64, bool) { return int64(iv.Months / 12), true }, 0
+	case uMonth:
+		return func(iv Interval) (int64, bool) { return int64(iv.Months % 12), true }, 0
+	case uDay:
+		return func(iv Interval) (int64, bool) { return int64(iv.Days), true }, 0
+	}
+	return nil, 0
+}
+
 // IsEpoch reports whether a field is the epoch.
 func IsEpoch(field string) bool {
 	u, _ := fieldWord(field)

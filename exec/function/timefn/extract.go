@@ -116,18 +116,19 @@ func fieldOf(c *function.Call, args []*vector.Vec) (vals []int64, scale int32, o
 		return nil, 0, false
 	}
 	if t.OID == types.IntervalOID {
-		if !datetime.IsEpoch(args[0].Str(0)) || args[1].Kind != vector.F16 {
+		part, scale := datetime.IntervalField(args[0].Str(0))
+		if part == nil || args[1].Kind != vector.F16 {
 			return nil, 0, false
 		}
 		vals, of := vector.Alloc[int64](c.Arena, c.N), vector.Values[[16]byte](args[1])
 		for i := range vals {
 			if !c.Skip(i) {
-				if vals[i], ok = datetime.GetInterval(of[i][:]).EpochMicros(); !ok {
+				if vals[i], ok = part(datetime.GetInterval(of[i][:])); !ok {
 					return nil, 0, false
 				}
 			}
 		}
-		return vals, 6, true
+		return vals, scale, true
 	}
 	f, ok := types.FieldOf(args[0].Str(0), t, c.Env.Location())
 	if !ok {

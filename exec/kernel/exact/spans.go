@@ -32,7 +32,18 @@ func AddSpans[T float32 | float64](t *Sums, spans [][2]int32, lo int32, vals []T
 					return false
 				}
 			case b<<1 != 0:
-				return false
+				// One below may have no bits that are too low.
+				low := base - int(b>>52)&0x7ff
+				if m := b&mantissa | 1<<52; low < 1 || low > 52 || b>>52&0x7ff == 0 || m&(1<<low-1) != 0 {
+					return false
+				} else {
+					sign := uint64(int64(b) >> 63)
+					word, c := bits.Add64(sum.lo, m>>low^sign, sign&1)
+					sum.lo, sum.hi = word, sum.hi+int64(sign)+int64(c)
+					if sum.hi^sum.hi<<1 < 0 {
+						return false
+					}
+				}
 			}
 		}
 		sums[i+1] = sum
@@ -52,4 +63,25 @@ func AddSpans[T float32 | float64](t *Sums, spans [][2]int32, lo int32, vals []T
 		t.s[k] = x
 	}
 	return true
+}
+
+// AddSquareSpans is AddSpans of sums of values and of their squares.
+func AddSquareSpans[T float32 | float64](t *Squares, spans [][2]int32, lo int32, vals []T, counts []int32) bool {
+	high, low := make([]float64, len(vals)), make([]float64, len(vals))
+	for i, v := range vals {
+		x := float64(v)
+		high[i] = x * x
+		if low[i] = math.FMA(x, x, -high[i]); low[i]-low[i] != 0 {
+			return false
+		}
+	}
+	if AddSpans(&t.x, spans, lo, vals, counts) && AddSpans(&t.hi, spans, lo, high, counts) {
+		if t.base(); AddSpans(&t.lo, spans, lo, low, counts) {
+			return true
+		}
+	}
+	for _, s := range []*Sums{&t.x, &t.hi, &t.lo} {
+		clear(s.s[:len(spans)])
+	}
+	return false
 }
