@@ -177,11 +177,15 @@ func (p *Pin) Pruner(s *plan.Scan, env *function.Env) *prune.Pruner { return p.p
 // filter passes and that are not deleted. Seq of a batch is the RowID of its
 // first row, counted before the selection.
 func (p *Pin) Open(ctx context.Context, s *plan.Scan, split *op.Split, env *function.Env, keys []op.ScanKeys) (op.BatchReader, error) {
-	seg, err := p.segment(ctx, split.Segment)
+	sp := &wholeKey
+	if split.Key == nil {
+		sp = p.plan(s, env)
+	}
+	r, err := p.reader(ctx, s, split, sp)
 	if err != nil {
 		return nil, err
 	}
-	r := &reader{pin: p, scan: s, ref: split.Segment, ordinal: split.Ordinal, at: split.From, to: min(split.To, split.Segment.Rows), keys: newKeyReader(s, keys)}
+	r.keys = newKeyReader(s, keys)
 	switch {
 	case split.Range != nil:
 		r.within, err = newRangeFilter(s, split.Range)
@@ -193,27 +197,33 @@ func (p *Pin) Open(ctx context.Context, s *plan.Scan, split *op.Split, env *func
 	}
 	if split.Key != nil {
 		// One row, decided by one integer: making and running a filter would be most of the work.
-		r.plan, r.key = &wholeKey, split.Key
+		r.key = split.Key
 		r.keyCol = slices.IndexFunc(s.Cols, func(c plan.Column) bool { return c.Num == split.KeyNum })
-	} else {
-		r.plan = p.plan(s, env)
 	}
-	if sp := r.plan; sp.compile != nil {
+	if sp.compile != nil {
 		if f, ok := sp.filters.Get().(op.Filter); ok {
 			r.filter = f
 		} else if r.filter, err = sp.compile(); err != nil {
 			return nil, err
 		}
 	}
+	r.pick()
+	return r, nil
+}
+
+// reader makes a reader of a split, without a filter and what else leaves rows out, but for those that are deleted.
+func (p *Pin) reader(ctx context.Context, s *plan.Scan, split *op.Split, sp *scanPlan) (*reader, error) {
+	seg, err := p.segment(ctx, split.Segment)
+	if err != nil {
+		return nil, err
+	}
+	r := &reader{pin: p, scan: s, plan: sp, ref: split.Segment, ordinal: split.Ordinal, at: split.From, to: min(split.To, split.Segment.Rows)}
 	if !split.Segment.Deleted.Empty() {
 		if r.deleted, err = readDeleted(split.Segment); err != nil {
 			return nil, err
 		}
 	}
-	if err := r.use(seg); err != nil {
-		return nil, err
-	}
-	return r, nil
+	return r, r.use(seg)
 }
 
 // reader reads one split.
@@ -263,7 +273,6 @@ func (r *reader) use(seg *segment) error {
 			}
 		}
 	}
-	r.pick()
 	return nil
 }
 
@@ -295,6 +304,7 @@ func (r *reader) Next(ctx context.Context) (*batch.Batch, error) {
 		if err := r.use(seg); err != nil {
 			return nil, err
 		}
+		r.pick()
 	}
 }
 
