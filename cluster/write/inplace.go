@@ -138,7 +138,7 @@ func (r *inPlace) join(j *plan.Join) (*batch.Batch, bool, error) {
 	if f == nil || len(f.Keys) != len(j.LKeys) || len(j.Residual) > 0 || len(f.Scan.Filter) > 0 {
 		return nil, false, nil
 	}
-	key, at := r.keyOf(f)
+	key, at := joinedKey(r.st.RelationByOID(f.Scan.Table), f)
 	if key == nil {
 		return nil, false, nil
 	}
@@ -193,10 +193,9 @@ func (r *inPlace) join(j *plan.Join) (*batch.Batch, bool, error) {
 	return batch.New(slices.Concat(left, right), len(sel)), true, nil
 }
 
-// keyOf finds the constraint whose columns are those of the join, and the given columns that these are equal to; nil for
+// joinedKey finds the constraint whose columns are those of the join, and the given columns that these are equal to; nil for
 // none.
-func (r *inPlace) keyOf(f *planner.FewJoin) (key *catalog.Constraint, at []int) {
-	rel := r.st.RelationByOID(f.Scan.Table)
+func joinedKey(rel *catalog.Relation, f *planner.FewJoin) (key *catalog.Constraint, at []int) {
 	if rel == nil {
 		return nil, nil
 	}
