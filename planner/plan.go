@@ -195,7 +195,7 @@ func (b *Bound) makeGeneric(e *Env, poll plan.Poll) *Planned {
 	}
 	switch {
 	case b.DML != nil && (b.DML.Source == nil || len(b.DML.Buffers) > 0),
-		b.Query != nil && (len(b.Query.Buffers) > 0 || len(b.Query.Locks) > 0):
+		b.Query != nil && (len(b.Query.Buffers) > 0 || len(b.Query.Locks) > 0 && !b.isWide):
 		return none
 	}
 	if left := genericNodes; !fewNodes(b.tree(), &left) {

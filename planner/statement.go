@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"slices"
 	"sync/atomic"
 
 	"github.com/multigres/multigres/go/common/parser/ast"
@@ -9,6 +10,7 @@ import (
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/types"
 )
 
 // Bound is a statement that was bound: a query, or one that writes. It may be
@@ -22,6 +24,24 @@ type Bound struct {
 	dated bool // see bind.Session
 
 	generic atomic.Pointer[Planned] // empty: there is none
+	wide    atomic.Pointer[Bound]   // see Wide
+	isWide  bool
+}
+
+// Wide returns the query with the row ids of what it locks as further columns, for who locks them.
+func (b *Bound) Wide() *Bound {
+	if w := b.wide.Load(); w != nil {
+		return w
+	}
+	q := *b.Query
+	q.Cols = slices.Clone(q.Cols)
+	for _, l := range q.Locks {
+		if l.Col != 0 {
+			q.Cols = append(q.Cols, plan.Column{ID: l.Col, Name: "rowid", Type: types.Int8})
+		}
+	}
+	b.wide.CompareAndSwap(nil, &Bound{Query: &q, State: b.State, dated: b.dated, isWide: true})
+	return b.wide.Load()
 }
 
 // Bind binds a statement that returns rows or writes.

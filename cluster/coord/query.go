@@ -34,33 +34,62 @@ func (c *dispatcher) query(ctx context.Context, stmt *parse.Statement, params []
 	}
 	made := first.b.Query
 	return &session.Command{Columns: made.Cols, Params: made.Params, Run: func(ctx context.Context, x *session.Execution) (*session.Result, error) {
-		view, err := c.bindView(x.Ctx, x.Txn.Txn, func(now *catalog.State) (*planner.Bound, error) {
-			return c.queries.Bind(x.Caller, now, stmt, query.Poll(x.Ctx))
-		})
+		// A single statement outside a transaction block reads one state and commits nothing,
+		// so its row locks would have no effect.
+		locks := len(made.Locks) > 0 && c.s.Shared()
+		known := !locks
+		if locks {
+			var g *planner.Planned
+			if g, known, _ = planner.Generic(first.b.Wide(), nil); known {
+				if _, err := x.AwaitTurn(g); err != nil {
+					return nil, err
+				}
+			}
+		}
+		open := func() (*write.Executor, *planner.Bound, error) {
+			view, err := c.bindView(x.Ctx, x.Txn.Txn, func(now *catalog.State) (*planner.Bound, error) {
+				return c.queries.Bind(x.Caller, now, stmt, query.Poll(x.Ctx))
+			})
+			if err != nil {
+				return nil, nil, err
+			}
+			q := view.b.Query
+			if err := sameColumns(made.Cols, q.Cols); err != nil {
+				return nil, nil, err
+			}
+			if view.unconfirmed {
+				c.warnUnconfirmed(q)
+			}
+			if len(q.Locks) > 0 || slices.ContainsFunc(q.Buffers, func(d plan.BufferDef) bool { return len(d.Locks) > 0 }) {
+				if err := x.Txn.Writable("SELECT FOR UPDATE"); err != nil {
+					return nil, nil, err
+				}
+			}
+			return x.Open(view.b.In(view.st)), view.b, nil
+		}
+		r, b, err := open()
+		if err == nil && !known {
+			var g *planner.Planned
+			late := false
+			if g, err = r.Generic(x.Ctx, b.Wide()); err == nil {
+				late, err = x.AwaitTurn(g)
+			}
+			if err != nil || late {
+				r.Close()
+			}
+			if late && err == nil {
+				r, b, err = open()
+			}
+		}
 		if err != nil {
 			return nil, err
 		}
-		q := view.b.Query
-		if err := sameColumns(made.Cols, q.Cols); err != nil {
-			return nil, err
-		}
-		if view.unconfirmed {
-			c.warnUnconfirmed(q)
-		}
-		if len(q.Locks) > 0 || slices.ContainsFunc(q.Buffers, func(d plan.BufferDef) bool { return len(d.Locks) > 0 }) {
-			if err := x.Txn.Writable("SELECT FOR UPDATE"); err != nil {
-				return nil, err
-			}
-		}
-		r := x.Open(view.b.In(view.st))
 		var rows op.BatchReader
 		var cols []plan.Column
-		// A single statement outside a transaction block reads one state and commits nothing,
-		// so its row locks would have no effect.
-		if len(q.Locks) > 0 && c.s.Shared() {
-			rows, cols, err = r.SelectLocked(q)
+		if locks {
+			rows, cols, err = r.SelectLocked(b)
 		} else {
-			rows, cols, err = r.SelectBound(view.b)
+			rows, cols, err = r.SelectBound(b)
 		}
 		if err != nil {
 			r.Close()

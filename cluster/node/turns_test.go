@@ -21,6 +21,9 @@ func TestWritersTakeTurns(t *testing.T) {
 			"UPDATE t SET n = n + 1 WHERE k = 1",
 			"INSERT INTO t VALUES (1, 'c', 0) ON CONFLICT (k) DO UPDATE SET n = t.n + 1",
 			"INSERT INTO t VALUES (5, 'c', 0), (1, 'c', 0) ON CONFLICT (k) DO UPDATE SET n = t.n + 1",
+			"MERGE INTO t USING (VALUES (1, 5)) AS s (k, n) ON t.k = s.k WHEN MATCHED THEN UPDATE SET n = t.n + s.n WHEN NOT MATCHED THEN INSERT VALUES (s.k, 'm', s.n)",
+			"UPDATE t SET n = s.n FROM (VALUES (1, 5)) AS s (k, n) WHERE t.k = s.k",
+			"BEGIN; SELECT n FROM t WHERE k = 1 FOR UPDATE; UPDATE t SET n = n + 1 WHERE k = 1; COMMIT",
 			"DELETE FROM t WHERE k = 1",
 		} {
 			began := time.Now()
@@ -41,6 +44,53 @@ func TestWritersTakeTurns(t *testing.T) {
 		a.must("INSERT INTO t VALUES (1, 'a', 0)")
 	}
 
+	// Who locks a row in order to change it finds what the one before it made of it. On a machine that is busy it may have
+	// waited for long enough; then one of the two has a conflict.
+	both := func() bool {
+		a.must("BEGIN")
+		before := a.must("SELECT n FROM t WHERE k = 1 FOR UPDATE")
+		done := make(chan error, 1)
+		go func() {
+			rows, err := b.do("BEGIN; SELECT n FROM t WHERE k = 1 FOR UPDATE")
+			if err == nil {
+				_, err = b.do("UPDATE t SET n = n - 1 WHERE k = 1")
+			}
+			if err == nil {
+				_, err = b.do("COMMIT")
+			} else {
+				_, _ = b.do("ROLLBACK")
+			}
+			if err == nil && fmt.Sprint(rows) == fmt.Sprint(before) {
+				t.Errorf("it found %v", rows)
+			}
+			done <- err
+		}()
+		a.must("UPDATE t SET n = n + 2 WHERE k = 1")
+		_, err := a.do("COMMIT")
+		for _, err := range []error{err, <-done} {
+			if err != nil && pgerr.CodeOf(err) != pgerr.SerializationFailure {
+				t.Error(err)
+			}
+			if err != nil {
+				return false
+			}
+		}
+		return true
+	}
+	for tries := 1; !both(); tries++ {
+		if tries == 50 {
+			t.Fatal("they never took turns")
+		}
+	}
+	// Shares do not wait for each other.
+	a.must("BEGIN")
+	a.must("SELECT n FROM t WHERE k = 1 FOR SHARE")
+	b.must("BEGIN")
+	b.must("SELECT n FROM t WHERE k = 1 FOR SHARE")
+	a.must("COMMIT")
+	b.must("COMMIT")
+
+	a.must("UPDATE t SET n = 0")
 	const rounds = 20
 	sessions := make([]*client, 4)
 	for i := range sessions {

@@ -4,10 +4,12 @@ import (
 	"context"
 
 	"github.com/tributarydb/tributary/cluster/observe"
+	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/function"
 	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/exec/op"
 	"github.com/tributarydb/tributary/exec/spill"
+	"github.com/tributarydb/tributary/exec/store"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/planner/stage"
 	"github.com/tributarydb/tributary/sql/catalog"
@@ -71,6 +73,9 @@ type Statement interface {
 	// ProvenAbsent reports whether no row of a manifest has these values of a constraint's
 	// columns; false also where that is not known without a plan.
 	ProvenAbsent(ctx context.Context, m *catalog.Manifest, rel *catalog.Relation, c *catalog.Constraint, vals []types.Datum) bool
+	// Row reads the row of a manifest that has a key, nil for none, in the columns of a scan: without a plan, and
+	// without the scan's filter. known is false where a plan must find it.
+	Row(ctx context.Context, m *catalog.Manifest, sc *plan.Scan, k *store.Key) (b *batch.Batch, known bool, err error)
 	// Fill runs a reader to its end into buffer id, which later plans of the
 	// statement read.
 	Fill(ctx context.Context, id int, cols []plan.Column, in op.BatchReader) error

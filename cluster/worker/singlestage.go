@@ -86,6 +86,21 @@ func (s *Statement) ProvenAbsent(ctx context.Context, m *catalog.Manifest, rel *
 	return k != nil && s.pin.Lacks(ctx, m, k)
 }
 
+// Row reads the row of a manifest that has a key, nil for none, in the columns of a scan: without a plan, and
+// without the scan's filter. known is false where a plan must find it, as where a file is damaged.
+func (s *Statement) Row(ctx context.Context, m *catalog.Manifest, sc *plan.Scan, k *store.Key) (b *batch.Batch, known bool, err error) {
+	err = op.Guard("key", func() (err error) {
+		b, known, err = s.pin.Row(ctx, m, sc, k)
+		return err
+	})
+	var bad *store.CorruptError
+	var repaired *store.RepairedError
+	if errors.As(err, &bad) || errors.As(err, &repaired) {
+		return nil, false, nil
+	}
+	return b, known, err
+}
+
 // Next implements op.BatchReader. Damage that a task meets is repaired, and where no
 // row was returned or written the task restarts.
 func (r *singleStage) Next(ctx context.Context) (*batch.Batch, error) {

@@ -3,8 +3,7 @@ package write
 import (
 	"slices"
 
-	"github.com/apache/arrow/go/v15/arrow/array"
-	"github.com/apache/arrow/go/v15/arrow/memory"
+	"github.com/apache/arrow/go/v15/arrow"
 
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/build"
@@ -54,26 +53,17 @@ func (w *upsert) values(v *plan.Values) error {
 	}
 	cols := b.Cols
 	for _, a := range w.arbiters {
-		builders := make([]array.Builder, len(a.found.Cols))
-		for i, c := range a.found.Cols {
-			builders[i] = array.NewBuilder(memory.DefaultAllocator, c.Type.Arrow())
-		}
-		for k := range b.N {
-			there, err := w.lookUpOne(a, b, k)
-			if err != nil {
+		there := make([]*batch.Batch, b.N)
+		for k := range there {
+			if there[k], err = w.lookUpOne(a, b, k); err != nil {
 				return err
 			}
-			for i, c := range a.found.Cols {
-				if there == nil {
-					builders[i].AppendNull()
-				} else if err := types.AppendDatum(builders[i], c.Type, there[i]); err != nil {
-					return err
-				}
-			}
 		}
-		for _, bld := range builders {
-			cols = append(cols, bld.NewArray())
+		found, err := beside(there, a.found.Cols)
+		if err != nil {
+			return err
 		}
+		cols = append(cols, found...)
 	}
 	return w.batch(batch.New(cols, b.N))
 }
@@ -93,34 +83,47 @@ func (w *upsert) watchLookedUp() {
 	}
 }
 
-// lookUpOne reads the table's row that has the key of a proposed row; nil if there is none.
-func (w *upsert) lookUpOne(a *conflictArbiter, b *batch.Batch, row int) ([]types.Datum, error) {
+// lookUpOne reads the table's row that has the key of a proposed row: a batch of its own, nil if there is none.
+func (w *upsert) lookUpOne(a *conflictArbiter, b *batch.Batch, row int) (*batch.Batch, error) {
 	m := w.r.st.Manifest(w.rel.OID)
-	if m == nil {
-		return nil, nil
-	}
 	key := make([]types.Datum, len(a.keys))
 	for i, c := range a.keys {
-		if key[i] = types.DatumAt(c.Type, b.Cols[w.at[c.ID]], row); key[i] == nil {
-			return nil, nil // it is equal to nothing
-		}
+		key[i] = types.DatumAt(c.Type, b.Cols[w.at[c.ID]], row)
 	}
-	if w.r.ProvenAbsent(w.r.x.Ctx, m, w.rel, a.Constraint, key) {
-		return nil, nil
+	look := a.look()
+	there, known, err := rowByKey(w.r, m, look, a.Constraint, key)
+	if known || err != nil {
+		return there, err
 	}
-	look := &plan.Scan{Table: a.scan.Table, Name: a.scan.Name, RowID: a.scan.RowID}
-	for i, c := range a.scan.Cols {
-		k := slices.Index(a.Columns, c.Num)
-		if k >= 0 {
+	for _, c := range look.Cols {
+		if k := slices.Index(a.Columns, c.Num); k >= 0 {
 			look.Filter = append(look.Filter, equals(c, key[k]))
-		}
-		if k >= 0 || slices.ContainsFunc(a.found.Cols, func(f plan.Column) bool { return f.ID == c.ID }) {
-			look.Cols, look.Missing = append(look.Cols, c), append(look.Missing, a.scan.Missing[i])
 		}
 	}
 	rows, err := w.r.few(look, a.found.Cols, map[*plan.Scan]*catalog.Manifest{look: m})
 	if err != nil {
 		return nil, err
 	}
-	return First(w.r.x.Ctx, rows, a.found.Cols)
+	vals, err := First(w.r.x.Ctx, rows, a.found.Cols)
+	if vals == nil || err != nil {
+		return nil, err
+	}
+	cols := make([]arrow.Array, len(vals))
+	for i, c := range a.found.Cols {
+		if cols[i], err = gathered(c.Type, 1, func(int) types.Datum { return vals[i] }); err != nil {
+			return nil, err
+		}
+	}
+	return batch.New(cols, 1), nil
+}
+
+// look is a scan with the columns of found, those of the key among them.
+func (a *conflictArbiter) look() *plan.Scan {
+	s := &plan.Scan{Table: a.scan.Table, Name: a.scan.Name, RowID: a.scan.RowID}
+	for i, c := range a.scan.Cols {
+		if slices.ContainsFunc(a.found.Cols, func(f plan.Column) bool { return f.ID == c.ID }) {
+			s.Cols, s.Missing = append(s.Cols, c), append(s.Missing, a.scan.Missing[i])
+		}
+	}
+	return s
 }

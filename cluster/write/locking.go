@@ -14,11 +14,11 @@ import (
 	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/exec/op"
 	"github.com/tributarydb/tributary/exec/store"
+	"github.com/tributarydb/tributary/planner"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/pgerr"
-	"github.com/tributarydb/tributary/sql/types"
 )
 
 // lockedRows reads a query's rows for the client and locks those of the tables
@@ -65,23 +65,19 @@ func (r *Executor) lockRows(locks []plan.Lock, cols []plan.Column, width int) *l
 	return l
 }
 
-// SelectLocked is Select for a query that locks rows (q.Locks).
-func (r *Executor) SelectLocked(q *plan.Query) (op.BatchReader, []plan.Column, error) {
-	wide := *q
-	wide.Cols = slices.Clone(q.Cols)
-	for _, l := range q.Locks {
-		if l.Col != 0 {
-			wide.Cols = append(wide.Cols, plan.Column{ID: l.Col, Name: "rowid", Type: types.Int8})
-		}
-	}
-	l := r.lockRows(q.Locks, wide.Cols, len(q.Cols))
+// SelectLocked is SelectBound for a query that locks rows (Query.Locks).
+func (r *Executor) SelectLocked(b *planner.Bound) (op.BatchReader, []plan.Column, error) {
+	q, wide := b.Query, b.Wide()
+	l := r.lockRows(q.Locks, wide.Query.Cols, len(q.Cols))
 	if top, ok := q.Root.(*plan.Limit); ok && l.now && !top.Ties && top.Offset == nil {
 		if n, ok := top.Count.(*expr.Const); ok && n.Val != nil {
 			l.limit = n.Val.(int64)
-			wide.Root = wider(q.Root, plan.Skipped+l.others())
+			more := *wide.Query
+			more.Root = wider(q.Root, plan.Skipped+l.others())
+			wide = planner.Once(&more)
 		}
 	}
-	rows, cols, err := r.Select(&wide)
+	rows, cols, err := r.SelectBound(wide)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -3,7 +3,6 @@ package write
 import (
 	"io"
 
-	"github.com/tributarydb/tributary/exec/build"
 	"github.com/tributarydb/tributary/exec/op"
 	"github.com/tributarydb/tributary/planner"
 	"github.com/tributarydb/tributary/planner/expr"
@@ -81,8 +80,10 @@ func (w *ModifyTable) execute(source plan.Node, staged *plan.Staged) error {
 	if err := w.prepare(source.Schema()); err != nil {
 		return err
 	}
-	if v, ok := source.(*plan.Values); ok && len(v.Rows) <= fewValues && !w.r.Analyze {
-		return w.values(v)
+	if few != nil || staged != nil || areFewValues(source) {
+		if known, err := w.inPlace(source); known || err != nil {
+			return err
+		}
 	}
 	var again plan.Node // of a COPY
 	if w.r.copied != nil {
@@ -126,19 +127,23 @@ func (w *ModifyTable) execute(source plan.Node, staged *plan.Staged) error {
 // fewValues is how many rows are written without a task that gives them.
 const fewValues = 8
 
-// values writes the rows of a VALUES.
-func (w *ModifyTable) values(v *plan.Values) error {
-	ctx := w.r.x.Ctx
-	return op.Guard("values", func() error {
-		b, err := build.Values(ctx, v, 0, len(v.Rows), w.r.x.Env)
-		if err == nil && b.Rows() > 0 {
-			err = w.rows.Rows(ctx, b)
+func areFewValues(n plan.Node) bool {
+	v, ok := n.(*plan.Values)
+	return ok && len(v.Rows) <= fewValues
+}
+
+// inPlace writes the rows of a source that is computed in place; known is false where its plan must run.
+func (w *ModifyTable) inPlace(source plan.Node) (known bool, err error) {
+	b, known, err := rowsInPlace(w.r, source)
+	if err != nil || !known {
+		return false, err
+	}
+	if b.Rows() > 0 {
+		if err := op.Guard("rows in place", func() error { return w.rows.Rows(w.r.x.Ctx, b) }); err != nil {
+			return true, err
 		}
-		if err != nil {
-			return err
-		}
-		return w.flush()
-	})
+	}
+	return true, w.flush()
 }
 
 // Into writes a query's rows into segments of a table, whose live columns they

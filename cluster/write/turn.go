@@ -9,6 +9,7 @@ import (
 	"github.com/tributarydb/tributary/planner"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/planner/props"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -22,11 +23,7 @@ func (x *Statement) TakeTurn(st *catalog.State, p *planner.Planned) (waited bool
 	if p == nil || t.Turns == nil || t.Isolation != txn.ReadCommitted {
 		return false, nil
 	}
-	rel := st.RelationByOID(p.DML.Table.OID)
-	if rel == nil { // the transaction made it
-		return false, nil
-	}
-	for _, key := range x.writtenKeys(rel, p.DML) {
+	for _, key := range x.writtenKeys(st, p) {
 		w, err := t.Turns.Take(x.Ctx, t.Txn, key)
 		if err != nil {
 			return false, err
@@ -36,34 +33,52 @@ func (x *Statement) TakeTurn(st *catalog.State, p *planner.Planned) (waited bool
 	return waited, nil
 }
 
-// writtenKeys returns hashes of the keys by which a statement writes rows that may be there, in order; none where they
-// are not known before it runs.
-func (x *Statement) writtenKeys(rel *catalog.Relation, d *plan.DML) (out []uint64) {
-	if d.OnConflict != nil {
-		return x.proposedKeys(rel, d)
+// writtenKeys returns hashes of the keys by which a statement writes rows that may be there, or locks them until it
+// writes them, in order; none where they are not known before it runs.
+func (x *Statement) writtenKeys(st *catalog.State, p *planner.Planned) []uint64 {
+	table, root := types.OID(0), plan.Node(nil)
+	if p.DML != nil {
+		table, root = p.DML.Table.OID, p.DML.Source
+	} else {
+		for _, l := range p.Query.Locks {
+			if table != 0 || l.Share || l.Skip || l.NoWait {
+				return nil
+			}
+			table, root = l.Table, p.Query.Root
+		}
 	}
-	n := d.Source
-	for {
-		if s, ok := n.(*plan.Scan); ok {
+	rel := st.RelationByOID(table)
+	if rel == nil { // the transaction made it
+		return nil
+	}
+	if p.DML != nil && p.DML.OnConflict != nil {
+		return x.proposedKeys(rel, p.DML)
+	}
+	if f := planner.FewJoinOf(root, props.FromState(st)); f != nil {
+		return x.joinedKeys(rel, f)
+	}
+	for root != nil {
+		if s, ok := root.(*plan.Scan); ok {
 			if s.Table == rel.OID {
 				if k := store.KeyOf(s, rel, x.Env); k != nil {
-					out = append(out, k.Hash())
+					return []uint64{k.Hash()}
 				}
 			}
-			return out
+			return nil
 		}
-		kids := n.Children()
+		kids := root.Children()
 		if len(kids) != 1 {
 			return nil
 		}
-		n = kids[0]
+		root = kids[0]
 	}
+	return nil
 }
 
 // proposedKeys are the keys of few rows with ON CONFLICT, by the constraints that decide.
 func (x *Statement) proposedKeys(rel *catalog.Relation, d *plan.DML) (out []uint64) {
 	v, ok := d.Source.(*plan.Values)
-	if !ok || len(v.Rows) > fewValues {
+	if !ok {
 		return nil
 	}
 	for i := range rel.Constraints {
@@ -71,28 +86,76 @@ func (x *Statement) proposedKeys(rel *catalog.Relation, d *plan.DML) (out []uint
 		if !isUnique(c) || c.Kind == 'e' || d.OnConflict.Arbiter != 0 && c.OID != d.OnConflict.Arbiter {
 			continue
 		}
-		at := make([]int, len(c.Columns))
+		cols := make([]expr.ColID, len(c.Columns))
 		for j, num := range c.Columns {
 			live := slices.IndexFunc(rel.Live(), func(c catalog.Column) bool { return c.Num == num })
 			if live < 0 || live >= len(d.Values) {
 				return nil
 			}
-			at[j] = slices.IndexFunc(v.Cols, func(c plan.Column) bool { return c.ID == d.Values[live] })
+			cols[j] = d.Values[live]
 		}
-		for _, row := range v.Rows {
-			key := make([]types.Datum, len(at))
-			for j, k := range at {
-				if k >= 0 && isGiven(row[k]) {
-					key[j], _ = eval.Constant(row[k], x.Env) // an error is the statement's, later
-				}
-			}
-			if k := store.KeyFor(rel, c, key); k != nil {
-				out = append(out, k.Hash())
-			}
-		}
+		out = append(out, x.givenKeys(rel, c, v, cols)...)
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
+}
+
+// joinedKeys are the keys of few given rows that are joined with the table, as by MERGE.
+func (x *Statement) joinedKeys(rel *catalog.Relation, f *planner.FewJoin) []uint64 {
+	c, at := joinedKey(rel, f)
+	if c == nil || f.Scan.Table != rel.OID {
+		return nil
+	}
+	cols := make([]expr.ColID, len(at))
+	for i, at := range at {
+		cols[i] = f.Given.Schema()[at].ID
+	}
+	for n := f.Given; n != nil; {
+		switch g := n.(type) {
+		case *plan.Values:
+			out := x.givenKeys(rel, c, g, cols)
+			slices.Sort(out)
+			return slices.Compact(out)
+		case *plan.Filter:
+			n = g.Input
+		case *plan.Project:
+			for i, id := range cols {
+				k := slices.IndexFunc(g.Items, func(it plan.Item) bool { return it.Col.ID == id })
+				if k < 0 {
+					return nil
+				}
+				of, ok := g.Items[k].Expr.(*expr.Col)
+				if !ok {
+					return nil
+				}
+				cols[i] = of.ID
+			}
+			n = g.Input
+		default:
+			return nil
+		}
+	}
+	return nil
+}
+
+// givenKeys are the keys of the rows of a VALUES by a constraint whose columns are these.
+func (x *Statement) givenKeys(rel *catalog.Relation, c *catalog.Constraint, v *plan.Values, cols []expr.ColID) (out []uint64) {
+	if len(v.Rows) > fewValues {
+		return nil
+	}
+	for _, row := range v.Rows {
+		key := make([]types.Datum, len(cols))
+		for j, id := range cols {
+			k := slices.IndexFunc(v.Cols, func(c plan.Column) bool { return c.ID == id })
+			if k >= 0 && isGiven(row[k]) {
+				key[j], _ = eval.Constant(row[k], x.Env) // an error is the statement's, later
+			}
+		}
+		if k := store.KeyFor(rel, c, key); k != nil {
+			out = append(out, k.Hash())
+		}
+	}
+	return out
 }
 
 // isGiven reports whether an expression is a constant or a parameter, cast or not.

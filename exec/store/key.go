@@ -24,6 +24,7 @@ type Key struct {
 	table types.OID
 	nums  []int16
 	types []types.Type
+	vals  []types.Datum
 	id    types.OID // the constraint's
 	hash  uint64
 	only  *int64 // the value, where it is one integer
@@ -100,14 +101,14 @@ func newKey(rel *catalog.Relation, k *catalog.Constraint, value func(i int) (typ
 	key := &Key{table: rel.OID, nums: k.Columns, id: k.OID}
 	if t, val := value(0); len(k.Columns) == 1 && prune.KindOf(t) == types.ClassInteger {
 		if i, ok := val.(int64); ok {
-			key.types, key.only, key.hash = []types.Type{t}, &i, kernel.HashInt(i)
+			key.types, key.vals, key.only, key.hash = []types.Type{t}, []types.Datum{val}, &i, kernel.HashInt(i)
 			return key
 		}
 	}
 	arrs := make([]arrow.Array, len(k.Columns))
 	for j := range k.Columns {
 		t, val := value(j)
-		key.types = append(key.types, t)
+		key.types, key.vals = append(key.types, t), append(key.vals, val)
 		if prune.KindOf(t) == types.ClassInteger {
 			// Integers have equal hashes whatever their width; the value may not fit the column's.
 			t = types.Int8
@@ -137,6 +138,9 @@ func (k *Key) Hash() uint64 { return kernel.HashInt(int64(k.hash ^ uint64(k.id)<
 
 // IsInt reports whether the key is an integer: MayHave knows all that a filter by it does.
 func (k *Key) IsInt() bool { return k.only != nil }
+
+// IsWhole reports whether the filter of the scan has no other condition.
+func (k *Key) IsWhole() bool { return k.whole }
 
 // MayHave reports whether a segment may have the key, by its zone maps.
 func (k *Key) MayHave(g *catalog.Segment) bool {
@@ -180,17 +184,22 @@ func (p *Pin) KeySplits(ctx context.Context, m *catalog.Manifest, leaf int, k *K
 // the rows must be read then.
 func (p *Pin) Lacks(ctx context.Context, m *catalog.Manifest, k *Key) bool {
 	elsewhere := false
-	for range p.candidates(ctx, m, k, func(s *catalog.Segment) bool {
+	for range p.candidates(ctx, m, k, p.here(k, &elsewhere)) {
+		return false
+	}
+	return !elsewhere
+}
+
+// here keeps the segments of this node that may have a key, and notes in elsewhere that others may.
+func (p *Pin) here(k *Key, elsewhere *bool) func(*catalog.Segment) bool {
+	return func(s *catalog.Segment) bool {
 		if !k.MayHave(s) {
 			return false
 		}
 		here := s.Inline != nil || slices.Contains(s.Nodes, p.store.node)
-		elsewhere = elsewhere || !here
+		*elsewhere = *elsewhere || !here
 		return here
-	}) {
-		return false
 	}
-	return !elsewhere
 }
 
 // candidate is a segment that may have a key, with its number: in these rows, where that

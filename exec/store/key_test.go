@@ -42,6 +42,7 @@ type keyTable struct {
 	rel  *catalog.Relation
 	cols []store.WriterColumn
 	scan *plan.Scan
+	rows int // read one by one
 }
 
 func newKeyTable(t *testing.T, pool *mem.Pool) *keyTable {
@@ -96,6 +97,13 @@ func (k *keyTable) find(t *testing.T, m *catalog.Manifest, conds ...expr.Expr) (
 		read += sp.To - sp.From
 	}
 	got, ids = readSplits(t, pin, &sc, splits)
+	if b, known, err := pin.Row(ctx, m, &sc, key); err != nil {
+		t.Fatal(err)
+	} else if known && (b == nil && len(got) > 0 || b != nil && key.IsWhole() && !slices.Contains(ids, b.Seq)) {
+		t.Fatalf("one row: %v, not of %v", b, ids)
+	} else if known {
+		k.rows++
+	}
 	return got, ids, read
 }
 
@@ -147,6 +155,9 @@ func TestKeySplits(t *testing.T) {
 	defer func() {
 		if known < 100 {
 			t.Errorf("indexes knew of %d keys that they are not there", known)
+		}
+		if k.rows < 100 {
+			t.Errorf("%d rows were read one by one", k.rows)
 		}
 	}()
 	for step := range 1000 {

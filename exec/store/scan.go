@@ -218,20 +218,25 @@ func (p *Pin) Pruner(s *plan.Scan, env *function.Env) *prune.Pruner { return p.p
 // filter passes and that are not deleted. Seq of a batch is the RowID of its
 // first row, counted before the selection.
 func (p *Pin) Open(ctx context.Context, s *plan.Scan, split *op.Split, env *function.Env, keys []op.ScanKeys) (op.BatchReader, error) {
-	seg, back, err := p.borrow(ctx, split.Segment)
+	sp := &wholeKey
+	if split.Key == nil {
+		sp = p.plan(s, env)
+	}
+	r, err := p.reader(ctx, s, split, sp)
 	if err != nil {
 		return nil, err
 	}
-	r, err := p.open(s, split, env, keys, seg, back)
-	if err != nil {
-		giveBack(back)
+	if err := r.restrict(split, keys); err != nil {
+		giveBack(r.back)
 		return nil, err
 	}
 	return r, nil
 }
 
-func (p *Pin) open(s *plan.Scan, split *op.Split, env *function.Env, keys []op.ScanKeys, seg *segment, back func()) (_ *reader, err error) {
-	r := &reader{pin: p, back: back, scan: s, ref: split.Segment, ordinal: split.Ordinal, at: split.From, to: min(split.To, split.Segment.Rows), keys: newKeyReader(s, keys)}
+// restrict leaves out the rows that a split or its scan does not want.
+func (r *reader) restrict(split *op.Split, keys []op.ScanKeys) (err error) {
+	s, sp := r.scan, r.plan
+	r.keys = newKeyReader(s, keys)
 	switch {
 	case split.Range != nil:
 		r.within, err = newRangeFilter(s, split.Range)
@@ -239,28 +244,42 @@ func (p *Pin) open(s *plan.Scan, split *op.Split, env *function.Env, keys []op.S
 		r.within, err = newHashFilter(s, split)
 	}
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if split.Key != nil {
 		// One row, decided by one integer: making and running a filter would be most of the work.
-		r.plan, r.key = &wholeKey, split.Key
+		r.key = split.Key
 		r.keyCol = slices.IndexFunc(s.Cols, func(c plan.Column) bool { return c.Num == split.KeyNum })
-	} else {
-		r.plan = p.plan(s, env)
 	}
-	if sp := r.plan; sp.compile != nil {
+	if sp.compile != nil {
 		if f, ok := sp.filters.Get().(op.Filter); ok {
 			r.filter = f
 		} else if r.filter, err = sp.compile(); err != nil {
-			return nil, err
+			return err
 		}
 	}
+	r.pick()
+	return nil
+}
+
+// reader makes a reader of a split, without a filter and what else leaves rows out, but for those that are deleted.
+func (p *Pin) reader(ctx context.Context, s *plan.Scan, split *op.Split, sp *scanPlan) (*reader, error) {
+	seg, back, err := p.borrow(ctx, split.Segment)
+	if err != nil {
+		return nil, err
+	}
+	r := &reader{pin: p, back: back, scan: s, plan: sp, ref: split.Segment, ordinal: split.Ordinal, at: split.From, to: min(split.To, split.Segment.Rows)}
 	if !split.Segment.Deleted.Empty() {
-		if r.deleted, err = readDeleted(split.Segment); err != nil {
-			return nil, err
-		}
+		r.deleted, err = readDeleted(split.Segment)
 	}
-	return r, r.use(seg)
+	if err == nil {
+		err = r.use(seg)
+	}
+	if err != nil {
+		giveBack(back)
+		return nil, err
+	}
+	return r, nil
 }
 
 // reader reads one split.
@@ -312,7 +331,6 @@ func (r *reader) use(seg *segment) error {
 			}
 		}
 	}
-	r.pick()
 	return nil
 }
 
@@ -344,6 +362,7 @@ func (r *reader) Next(ctx context.Context) (*batch.Batch, error) {
 		if err := r.use(seg); err != nil {
 			return nil, err
 		}
+		r.pick()
 	}
 }
 

@@ -1,0 +1,268 @@
+package write
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+
+	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/exec/build"
+	"github.com/tributarydb/tributary/exec/eval"
+	"github.com/tributarydb/tributary/exec/op"
+	"github.com/tributarydb/tributary/exec/store"
+	"github.com/tributarydb/tributary/planner"
+	"github.com/tributarydb/tributary/planner/expr"
+	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/planner/props"
+	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// rowsInPlace computes the rows of a tree that reads few, by a walk instead of a task with its operators:
+//
+//	Values                of a few rows
+//	Scan                  by a whole key: the row that the index names
+//	Values ⟕ Scan         on the scan's key
+//	Filter, Project       above them
+//
+// known is false where the tree has something else, or a row is not on this node: then its plan must run. Nothing has
+// been written by then.
+func rowsInPlace(r *Executor, root plan.Node) (b *batch.Batch, known bool, err error) {
+	if r.Analyze || r.x.Caller.KeepOperators {
+		return nil, false, nil
+	}
+	err = op.Guard("rows in place", func() (err error) {
+		b, known, err = (&inPlace{r}).rows(root)
+		return err
+	})
+	var bad *store.CorruptError
+	if errors.As(err, &bad) || b != nil && op.TooLong(err, 2) {
+		return nil, false, nil // the plan repairs the one, and computes row by row for the other
+	}
+	return b, known, err
+}
+
+type inPlace struct{ *Executor }
+
+// rows computes the rows of a node: its columns are those of its schema.
+func (r *inPlace) rows(n plan.Node) (b *batch.Batch, known bool, err error) {
+	switch n := n.(type) {
+	case *plan.Values:
+		if len(n.Rows) > fewValues {
+			return nil, false, nil
+		}
+		b, err = build.Values(r.x.Ctx, n, 0, len(n.Rows), r.x.Env)
+		return b, err == nil, err
+	case *plan.Scan:
+		return r.scan(n)
+	case *plan.Filter:
+		if b, known, err = r.rows(n.Input); !known {
+			return nil, false, err
+		}
+		b, err = r.filter(b, n.Conds, n.Input.Schema())
+	case *plan.Project:
+		if slices.ContainsFunc(n.Items, func(it plan.Item) bool { return expr.Volatile(it.Expr) }) {
+			return nil, false, nil
+		}
+		if b, known, err = r.rows(n.Input); !known {
+			return nil, false, err
+		}
+		b, err = r.project(b, n)
+	case *plan.Join:
+		return r.join(n)
+	default:
+		return nil, false, nil
+	}
+	return b, err == nil, err
+}
+
+func (r *inPlace) filter(b *batch.Batch, conds []expr.Expr, in []plan.Column) (*batch.Batch, error) {
+	if b.Rows() == 0 {
+		return b, nil
+	}
+	f, err := eval.CompileFilter(conds, in, r.x.Env)
+	if err != nil {
+		return nil, err
+	}
+	out, err := f.Select(r.x.Ctx, b)
+	if err == nil && out.Rows() == 0 {
+		out = &batch.Batch{Cols: b.Cols, N: b.N, Sel: []int32{}, Seq: -1}
+	}
+	return out, err
+}
+
+func (r *inPlace) project(b *batch.Batch, n *plan.Project) (*batch.Batch, error) {
+	es := make([]expr.Expr, len(n.Items))
+	for i, it := range n.Items {
+		es[i] = it.Expr
+	}
+	if b.Rows() == 0 {
+		return nothing(n.Schema())
+	}
+	ps, err := eval.CompileColumns(es, n.Input.Schema(), r.x.Env)
+	if err != nil {
+		return nil, err
+	}
+	rows := b.Rows()
+	cols, err := computed(r.x.Ctx, ps, b)
+	if err != nil {
+		return nil, err
+	}
+	return batch.New(cols, rows), nil
+}
+
+// scan reads the row of a scan by a whole key, if there is one.
+func (r *inPlace) scan(n *plan.Scan) (*batch.Batch, bool, error) {
+	k := store.KeyOf(n, r.st.RelationByOID(n.Table), r.x.Env)
+	if k == nil {
+		return nil, false, nil
+	}
+	b, known, err := r.Row(r.x.Ctx, r.st.Manifest(n.Table), n, k)
+	if err != nil || !known {
+		return nil, false, err
+	}
+	if b == nil {
+		b, err = nothing(n.Schema())
+	} else if !k.IsWhole() {
+		b, err = r.filter(b, n.Filter, n.Schema())
+	}
+	return b, err == nil, err
+}
+
+// join joins given rows with those of a table that have their keys.
+func (r *inPlace) join(j *plan.Join) (*batch.Batch, bool, error) {
+	f := planner.FewJoinOf(j, props.FromState(r.st))
+	if f == nil || len(f.Keys) != len(j.LKeys) || len(j.Residual) > 0 || len(f.Scan.Filter) > 0 {
+		return nil, false, nil
+	}
+	key, at := joinedKey(r.st.RelationByOID(f.Scan.Table), f)
+	if key == nil {
+		return nil, false, nil
+	}
+	given, known, err := r.rows(f.Given)
+	if !known {
+		return nil, false, err
+	}
+	cols, m := f.Given.Schema(), r.st.Manifest(f.Scan.Table)
+	there := make([]*batch.Batch, given.Rows())
+	var sel []int32
+	for i := range there {
+		row := i
+		if given.Sel != nil {
+			row = int(given.Sel[i])
+		}
+		vals := make([]types.Datum, len(at))
+		for c, at := range at {
+			vals[c] = types.DatumAt(cols[at].Type, given.Cols[at], row)
+		}
+		if there[i], known, err = rowByKey(r.Executor, m, f.Scan, key, vals); !known {
+			return nil, false, err
+		}
+		if there[i] != nil || j.Kind != plan.Inner {
+			sel = append(sel, int32(row))
+		}
+	}
+	if j.Kind == plan.Inner {
+		there = slices.DeleteFunc(there, func(b *batch.Batch) bool { return b == nil })
+	}
+	if len(sel) == 0 {
+		b, err := nothing(j.Schema())
+		return b, err == nil, err
+	}
+	left := given.Cols
+	if len(sel) != given.N {
+		left = nil
+		for i, c := range cols {
+			a, err := gathered(c.Type, len(sel), func(k int) types.Datum { return types.DatumAt(c.Type, given.Cols[i], int(sel[k])) })
+			if err != nil {
+				return nil, false, err
+			}
+			left = append(left, a)
+		}
+	}
+	right, err := beside(there, f.Scan.Schema())
+	if err != nil {
+		return nil, false, err
+	}
+	if j.R != plan.Node(f.Scan) {
+		left, right = right, left
+	}
+	return batch.New(slices.Concat(left, right), len(sel)), true, nil
+}
+
+// joinedKey finds the constraint whose columns are those of the join, and the given columns that these are equal to; nil for
+// none.
+func joinedKey(rel *catalog.Relation, f *planner.FewJoin) (key *catalog.Constraint, at []int) {
+	if rel == nil {
+		return nil, nil
+	}
+	for i := range rel.Constraints {
+		c := &rel.Constraints[i]
+		if c.Kind != 'p' && c.Kind != 'u' || len(c.Columns) != len(f.Keys) {
+			continue
+		}
+		at = at[:0]
+		for _, num := range c.Columns {
+			if k := slices.IndexFunc(f.Keys, func(c plan.Column) bool { return c.Num == num }); k >= 0 {
+				at = append(at, f.At[k])
+			}
+		}
+		if len(at) == len(c.Columns) {
+			return c, at
+		}
+	}
+	return nil, nil
+}
+
+// rowByKey reads the row that has a key; nil, and known, if there is none.
+func rowByKey(r *Executor, m *catalog.Manifest, s *plan.Scan, c *catalog.Constraint, key []types.Datum) (b *batch.Batch, known bool, err error) {
+	if m == nil || slices.Contains(key, nil) { // it is equal to nothing
+		return nil, true, nil
+	}
+	k := store.KeyFor(r.st.RelationByOID(s.Table), c, key)
+	if k == nil {
+		return nil, false, nil
+	}
+	return r.Row(r.x.Ctx, m, s, k)
+}
+
+// beside makes columns of rows that are one of a batch each, or NULL where that is nil.
+func beside(rows []*batch.Batch, cols []plan.Column) ([]arrow.Array, error) {
+	if len(rows) == 1 && rows[0] != nil {
+		return rows[0].Cols, nil
+	}
+	out := make([]arrow.Array, len(cols))
+	for i, c := range cols {
+		var err error
+		if out[i], err = gathered(c.Type, len(rows), func(k int) types.Datum {
+			if rows[k] == nil {
+				return nil
+			}
+			return types.DatumAt(c.Type, rows[k].Cols[i], 0)
+		}); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+func gathered(t types.Type, n int, value func(i int) types.Datum) (arrow.Array, error) {
+	b := array.NewBuilder(memory.DefaultAllocator, t.Arrow())
+	for i := range n {
+		if d := value(i); d == nil {
+			b.AppendNull()
+		} else if err := types.AppendDatum(b, t, d); err != nil {
+			return nil, err
+		}
+	}
+	return b.NewArray(), nil
+}
+
+// nothing is a batch without rows.
+func nothing(cols []plan.Column) (*batch.Batch, error) {
+	arrs, err := beside(nil, cols)
+	return batch.New(arrs, 0), err
+}
