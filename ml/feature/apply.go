@@ -238,6 +238,8 @@ func (w *writer) column(c *FitCol, src source, col, dense, code int, oneHot int3
 		return w.target(c, src, col, dense)
 	case Spline:
 		return w.spline(c, src, col, dense)
+	case NearestRows, Regressions:
+		return w.imputed(c, src, col, dense)
 	}
 	center, inv := 0.0, 1.0
 	if len(c.Center) > 0 {

@@ -17,6 +17,8 @@ type Transform struct {
 	Args   []types.Datum // after the column
 	Names  []string      // of Args, "" for one that its place names
 	Pos    int
+	// Elements are the names of the columns whose gaps ImputesJointly fills; Column has arrays of them.
+	Elements []string
 }
 
 // Of functions of texts.
@@ -109,6 +111,8 @@ var transforms = []struct {
 	}},
 	{"ngrams", termParams, termUsage, setTerms(0)},
 	{"tf_idf", termParams, termUsage, setTerms(1)},
+	{knnImputer, knnParams, knnUsage, setNearest},
+	{iterativeImputer, iterativeParams, iterativeUsage, setRegressions},
 }
 
 // Expansions are the functions that stand for expressions: the statement computes these, and encoders see
@@ -153,9 +157,7 @@ func Transforms() (names []string) {
 // they are 0A000, other names are undefined functions. Some have a hint.
 var knownTransforms = map[string]string{"bag_of_words": "", "convert_color_space": "", "convert_image_type": "", "decode_image": "", "multi_hot_encoder": "",
 	"normalizer": "", "resize_image": "",
-	"lag":               "TRANSFORM sees one row at a time: write lag(…) OVER (PARTITION BY … ORDER BY …) in the query.",
-	"knn_imputer":       "Use ml.imputer, or fill the gaps in the query.",
-	"iterative_imputer": "Use ml.imputer, or fill the gaps in the query."}
+	"lag": "TRANSFORM sees one row at a time: write lag(…) OVER (PARTITION BY … ORDER BY …) in the query."}
 
 // whole reads argument i, an integer within bounds; what is left out must have a value already.
 func whole(a []types.Datum, i, least, most int, to *int) bool {
@@ -214,6 +216,13 @@ func (t *Transform) Apply(s *Spec) error {
 			return err
 		}
 		c := &s.Cols[at]
+		if c.Encoder.imputes() {
+			return t.onImputed(c, name)
+		}
+		if err := t.refused(f.params, args); err != nil {
+			return err
+		}
+		c.Elements = t.Elements
 		if args == nil && len(t.Args) > 0 || !f.set(c, args) {
 			return pgerr.New(pgerr.InvalidParameterValue, "invalid arguments for ml.%s of column %q", name, t.Column).At(t.Pos).WithHint("Write ml.%s%s.", name, f.usage)
 		}
