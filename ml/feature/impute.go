@@ -173,6 +173,11 @@ type patternSums struct {
 // numberOfSums is that of rows that have n numbers.
 func numberOfSums(n int) int { return n + n*(n+1)/2 }
 
+// patternKey is the key of sums i and i+1 of rows that have these columns.
+func patternKey(has uint64, i int) string {
+	return string(binary.BigEndian.AppendUint16(binary.BigEndian.AppendUint64(nil, has), uint16(i)))
+}
+
 func (k *joint) products(row []float64, weight float64, weighted bool) error {
 	has, numbers := uint64(0), make([]float64, 0, impute.MaxColumns)
 	for j, x := range row {
@@ -225,7 +230,7 @@ func (k *joint) list() (out []CatCount) {
 	for _, h := range has {
 		p := k.patterns[h]
 		for i := 0; i == 0 || i < len(p.sums); i += 2 {
-			c := CatCount{Key: string(binary.BigEndian.AppendUint16(binary.BigEndian.AppendUint64(nil, h), uint16(i))), Y: &targetSums{}}
+			c := CatCount{Key: patternKey(h, i), Y: &targetSums{}}
 			if i == 0 {
 				c.N, c.W = p.n, p.w
 			}
@@ -311,8 +316,13 @@ func patternsOf(c *Col, sums []CatCount, means []float64, charge func(bytes int6
 		p.Moments[0], _ = weight.Float64()
 		n := numberOfSums(len(cols))
 		need := max(1, (n+1)/2)
-		if need > len(sums) || slices.ContainsFunc(sums[:need], func(s CatCount) bool { return s.Y == nil || s.Key[:8] != sums[0].Key[:8] }) {
+		if need > len(sums) {
 			return nil, errJoint(c.Name)
+		}
+		for i, s := range sums[:need] {
+			if s.Y == nil || s.Key != patternKey(has, 2*i) {
+				return nil, errJoint(c.Name)
+			}
 		}
 		all := make([]*big.Float, n)
 		for i := range all {
