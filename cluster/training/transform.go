@@ -8,6 +8,7 @@ import (
 	"github.com/multigres/multigres/go/common/parser/ast"
 
 	"github.com/tributarydb/tributary/ml/feature"
+	"github.com/tributarydb/tributary/ml/impute"
 	"github.com/tributarydb/tributary/ml/train"
 	"github.com/tributarydb/tributary/planner/bind"
 	"github.com/tributarydb/tributary/planner/bind/scope"
@@ -222,7 +223,7 @@ func (st Statement) transformItems(target *ast.ResTarget) (items []transformItem
 			break
 		}
 		e := feature.Transform{Func: fn, Pos: pos}
-		if feature.ImputesJointly(fn) {
+		if impute.Known(fn) {
 			var it transformItem
 			if it, err = jointly(&e, call.Args.Items); err != nil {
 				return nil, nil, pgerr.From(err).At(pos)

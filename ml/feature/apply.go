@@ -9,6 +9,7 @@ import (
 	"github.com/tributarydb/tributary/exec/kernel/f64"
 	"github.com/tributarydb/tributary/ml/block"
 	"github.com/tributarydb/tributary/ml/record"
+	"github.com/tributarydb/tributary/ml/words"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -204,7 +205,7 @@ func (f *Fitted) writers(b *block.Block, src source, cols []int) []func(from, to
 		c := &f.Cols[i]
 		n, codes, slots := c.Widths()
 		if c.Encoder == Terms {
-			terms = append(terms, termColumn{c: c, col: cols[i], oneHot: int32(oneHot), tokens: tokens{grams: c.grams()}})
+			terms = append(terms, termColumn{c: c, col: cols[i], oneHot: int32(oneHot), Tokens: words.Tokens{Grams: c.grams()}})
 		} else {
 			puts = append(puts, w.column(c, src, cols[i], dense, code, int32(oneHot)))
 		}

@@ -7,6 +7,7 @@ import (
 	"github.com/tributarydb/tributary/exec/kernel/exact"
 	"github.com/tributarydb/tributary/exec/kernel/f64"
 	"github.com/tributarydb/tributary/ml/record"
+	"github.com/tributarydb/tributary/ml/words"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -209,7 +210,7 @@ func (k *collector) init(s *Spec, i, rows int, weighted, timed bool) {
 		k.joint = newJoint(k.col, s.Charge)
 	}
 	if c := k.col; c.Role == Feature && c.Encoder == Terms {
-		k.terms = &termCounter{tokens: tokens{grams: c.grams()}, charge: s.Charge}
+		k.terms = &termCounter{Tokens: words.Tokens{Grams: c.grams()}, charge: s.Charge}
 	}
 }
 

@@ -532,7 +532,7 @@ func (c *FitCol) shaped() bool {
 	case Hashed: // it is a OneHot
 		return false
 	case Terms:
-		return c.Type.IsString() && (len(c.Bounds) == termsHead || len(c.Bounds) == termsHead+len(c.Cats)) && c.grams().valid() && c.Bounds[termsScale] >= 1
+		return c.Type.IsString() && (len(c.Bounds) == termsHead || len(c.Bounds) == termsHead+len(c.Cats)) && c.grams().Valid() && c.Bounds[termsScale] >= 1
 	case TargetEncode:
 		return c.Dim > 0 && c.Dim <= MaxClasses && len(c.Bounds) == c.Dim*(len(c.Cats)+1)
 	case NearestRows, Regressions:

@@ -1,15 +1,14 @@
 package feature
 
 import (
-	"cmp"
 	"encoding/binary"
 	"math"
-	"math/big"
+	"math/bits"
 	"slices"
 
-	"github.com/tributarydb/tributary/exec/kernel/exact"
 	"github.com/tributarydb/tributary/ml/impute"
 	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
 )
 
 // Columns whose gaps are filled from each other are one column of arrays, whose elements are the columns and NaN where a
@@ -18,7 +17,6 @@ import (
 //	NearestRows  row ─▶ its bytes ─▶ weights by different row; of more than asked for, those of the least hashes
 //	Regressions  row ─▶ where it has gaps ─▶ sums of numbers and of their products
 const (
-	maxDonorNumbers   = 1 << 20 // of all donors of a column
 	maxPatternEntries = 1 << 19 // of two sums each
 	maxPatternNumbers = 1 << 22 // in the matrices of all patterns
 	jointStep         = 1 << 16 // bytes that are charged at once
@@ -26,43 +24,40 @@ const (
 	patternBytes      = 200     // of each entry
 )
 
-// What Col.Boundaries says of imputed columns: first whether the results are standardised.
-const imputeScaled = 0
-
-// Of NearestRows.
-const (
-	donorsNeighbors = iota + 1
-	donorsByDistance
-	donorsMost
-	donorsHead
-)
-
-// Of Regressions.
-const (
-	roundsMost = iota + 1
-	roundsTolerance
-	roundsEstimator
-	roundsOrder
-	roundsSkip
-	roundsHead
-)
-
 func (e Encoder) imputes() bool { return e == NearestRows || e == Regressions }
 
-// settled reports whether the settings of an imputed column are complete.
-func (c *Col) settled() bool {
-	switch c.Encoder {
+// function is that of TRANSFORM that chose the encoder, nil for others. Its settings are Col.Boundaries.
+func (e Encoder) function() *impute.Func {
+	switch e {
 	case NearestRows:
-		return len(c.Boundaries) == donorsHead
+		return &impute.KNN
 	case Regressions:
-		return len(c.Boundaries) == roundsHead
+		return &impute.Rounds
 	}
-	return true
+	return nil
 }
 
 // Imputes reports whether the gaps of columns are filled from each other.
-func (s *Spec) Imputes() bool {
+func Imputes(s *Spec) bool {
 	return slices.ContainsFunc(s.Cols, func(c Col) bool { return c.Role == Feature && c.Encoder.imputes() })
+}
+
+// setImputed takes the settings of an imputer.
+func setImputed(e Encoder) func(c *Col, args []types.Datum) bool {
+	return func(c *Col, args []types.Datum) (ok bool) {
+		c.Encoder, c.NoIndicator = e, true
+		c.Boundaries, ok = e.function().Settings(args, len(c.Elements))
+		return ok
+	}
+}
+
+// onImputed applies a function to what an imputer made.
+func (t *Transform) onImputed(c *Col, name string) error {
+	if name != "standard_scaler" || len(t.Args) > 0 {
+		return pgerr.Unsupported("ml.%s cannot encode what ml.%v makes", name, c.Encoder).At(t.Pos).WithHint("Only ml.standard_scaler can.")
+	}
+	c.Boundaries[impute.Scaled] = 1
+	return nil
 }
 
 // joint collects what fills the gaps of columns.
@@ -91,11 +86,10 @@ func (k *joint) add(row []float64, weight float64, weighted bool) error {
 	} else if err := k.products(row, weight, weighted); err != nil {
 		return err
 	}
-	for k.charge != nil && k.held > k.charged {
+	for ; k.charge != nil && k.held > k.charged; k.charged += jointStep {
 		if err := k.charge(jointStep); err != nil {
 			return err
 		}
-		k.charged += jointStep
 	}
 	return nil
 }
@@ -104,10 +98,8 @@ func (k *joint) donor(row []float64, weight float64, weighted bool) {
 	k.key = k.key[:0]
 	some := false
 	for _, x := range row {
-		if x != x {
-			x = math.NaN()
-		} else {
-			some = true
+		if some = some || x == x; x != x {
+			x = math.NaN() // in one form
 		}
 		k.key = le.AppendUint64(k.key, math.Float64bits(x))
 	}
@@ -117,7 +109,7 @@ func (k *joint) donor(row []float64, weight float64, weighted bool) {
 	t := k.counter.of(k.key)
 	t.n++
 	t.w.add(weight, weighted)
-	n, most := len(k.counter.keys), k.c.mostDonors()
+	n, most := len(k.counter.keys), impute.Samples(k.c.Boundaries)
 	if k.held = max(k.held, int64(n)*int64(donorBytes+2*len(k.key))); n < 2*most {
 		return
 	}
@@ -129,8 +121,6 @@ func (k *joint) donor(row []float64, weight float64, weighted bool) {
 	}
 }
 
-func (c *Col) mostDonors() int { return int(c.Boundaries[donorsMost]) }
-
 // donorHash gives rows an order that has nothing to do with their numbers.
 func donorHash(key []byte) uint64 {
 	v := spread(key)
@@ -141,37 +131,25 @@ func donorHash(key []byte) uint64 {
 
 // keepDonors returns those of the least hashes, as many as the column keeps; the list is ascending by key.
 func keepDonors(list []CatCount, c *Col) []CatCount {
-	most := c.mostDonors()
+	most := impute.Samples(c.Boundaries)
 	if len(list) <= most {
 		return list
 	}
-	type hashed struct {
-		hash uint64
-		at   int
-	}
-	order := make([]hashed, len(list))
-	for i := range list {
-		order[i] = hashed{donorHash([]byte(list[i].Key)), i}
-	}
-	slices.SortFunc(order, func(a, b hashed) int { return cmp.Or(cmp.Compare(a.hash, b.hash), cmp.Compare(a.at, b.at)) })
-	order = order[:most]
-	slices.SortFunc(order, func(a, b hashed) int { return cmp.Compare(a.at, b.at) })
-	out := make([]CatCount, most)
-	for i, o := range order {
-		out[i] = list[o.at]
+	out := make([]CatCount, 0, most)
+	for _, i := range impute.Keep(len(list), most, func(i int) uint64 { return donorHash([]byte(list[i].Key)) }) {
+		out = append(out, list[i])
 	}
 	return out
 }
 
-// patternSums are the sums of rows that have gaps in the same places: of their numbers, then of the products of
-// every two of these, and of each with itself.
+// patternSums are the sums of rows that have gaps in the same places.
 type patternSums struct {
 	tally
-	sums []exact.Sum
+	sums impute.Products
 }
 
-// numberOfSums is that of rows that have n numbers.
-func numberOfSums(n int) int { return n + n*(n+1)/2 }
+// entriesOf is how many entries rows of n numbers take.
+func entriesOf(n int) int { return max(1, (impute.NumberOfProducts(n)+1)/2) }
 
 // patternKey is the key of sums i and i+1 of rows that have these columns.
 func patternKey(has uint64, i int) string {
@@ -188,31 +166,16 @@ func (k *joint) products(row []float64, weight float64, weighted bool) error {
 	}
 	p := k.patterns[has]
 	if p == nil {
-		p = &patternSums{sums: make([]exact.Sum, numberOfSums(len(numbers)))}
+		p = &patternSums{sums: make(impute.Products, impute.NumberOfProducts(len(numbers)))}
 		k.patterns[has] = p
-		k.entries += max(1, (len(p.sums)+1)/2)
-		if k.held += int64(max(1, (len(p.sums)+1)/2)) * patternBytes; k.entries > maxPatternEntries {
+		k.entries += entriesOf(len(numbers))
+		if k.held += int64(entriesOf(len(numbers))) * patternBytes; k.entries > maxPatternEntries {
 			return errManyPatterns(k.c.Name)
 		}
 	}
 	p.n++
 	p.w.add(weight, weighted)
-	sums := p.sums
-	for _, x := range numbers {
-		sums[0].AddProduct(weight, x)
-		sums = sums[1:]
-	}
-	for i, x := range numbers {
-		wx := float64(weight * x)
-		rest := math.FMA(weight, x, -wx)
-		for _, y := range numbers[i:] {
-			sums[0].AddProduct(wx, y)
-			if rest != 0 && rest-rest == 0 {
-				sums[0].Add(float64(rest * y))
-			}
-			sums = sums[1:]
-		}
-	}
+	p.sums.Add(numbers, weight)
 	return nil
 }
 
@@ -252,7 +215,7 @@ func (f *FitCol) fitImputer(c *Col, st *ColStats, charge func(bytes int64) error
 			return errAllNull(c.Elements[j])
 		}
 		means[j], sizes[j] = e.Mean, math.Sqrt(e.S2.Value()/e.W)
-		if c.Boundaries[imputeScaled] != 0 {
+		if c.Boundaries[impute.Scaled] != 0 {
 			f.Center, f.Scale = append(f.Center, e.Mean), append(f.Scale, e.Std())
 		}
 	}
@@ -269,34 +232,24 @@ func (f *FitCol) fitImputer(c *Col, st *ColStats, charge func(bytes int64) error
 			}
 			donors, weights = append(donors, row), append(weights, k.W.Value())
 		}
-		f.Bounds = impute.Nearest{Neighbors: int(c.Boundaries[donorsNeighbors]), ByDistance: c.Boundaries[donorsByDistance] != 0}.Fit(means, donors, weights)
+		f.Bounds = impute.NearestOf(c.Boundaries).Fit(means, donors, weights)
 		return nil
 	}
 	patterns, err := patternsOf(c, st.Target, means, charge)
 	if err != nil {
 		return err
 	}
-	b := c.Boundaries
-	f.Bounds = impute.Iterative{Rounds: int(b[roundsMost]), Tolerance: b[roundsTolerance], Estimator: impute.Estimator(b[roundsEstimator]), Order: impute.Order(b[roundsOrder]),
-		SkipComplete: b[roundsSkip] != 0}.Fit(means, sizes, patterns)
+	f.Bounds = impute.IterativeOf(c.Boundaries).Fit(means, sizes, patterns)
 	return nil
 }
 
-// patternsOf makes the moments of numbers less their means of exact sums.
+// patternsOf makes patterns of the entries.
 func patternsOf(c *Col, sums []CatCount, means []float64, charge func(bytes int64) error) (patterns []impute.Pattern, err error) {
-	d := len(means)
-	size := impute.Moments(d)
-	number := func(v float64) *big.Float { return new(big.Float).SetPrec(512).SetFloat64(v) }
-	less := func(a, b, by *big.Float) { a.Sub(a, number(0).Mul(b, by)) } // a - b·by
-	center := make([]*big.Float, d)
-	for j, m := range means {
-		center[j] = number(m)
-	}
+	size := impute.Moments(len(means))
 	for len(sums) > 0 {
-		if len(sums[0].Key) != 10 {
+		if len(sums[0].Key) != len(patternKey(0, 0)) {
 			return nil, errJoint(c.Name)
 		}
-		has := binary.BigEndian.Uint64([]byte(sums[0].Key))
 		if len(patterns)*size >= maxPatternNumbers {
 			return nil, errManyPatterns(c.Name)
 		}
@@ -305,57 +258,25 @@ func patternsOf(c *Col, sums []CatCount, means []float64, charge func(bytes int6
 				return nil, err
 			}
 		}
-		var cols []int
-		for j := range d {
-			if has>>j&1 != 0 {
-				cols = append(cols, j)
-			}
-		}
-		p := impute.Pattern{Has: has, Moments: make([]float64, size)}
-		weight := number(sums[0].W.Value())
-		p.Moments[0], _ = weight.Float64()
-		n := numberOfSums(len(cols))
-		need := max(1, (n+1)/2)
-		if need > len(sums) {
+		has := binary.BigEndian.Uint64([]byte(sums[0].Key))
+		need := entriesOf(bits.OnesCount64(has))
+		if need > len(sums) || has>>len(means) != 0 {
 			return nil, errJoint(c.Name)
 		}
+		var products impute.Products
 		for i, s := range sums[:need] {
 			if s.Y == nil || s.Key != patternKey(has, 2*i) {
 				return nil, errJoint(c.Name)
 			}
+			products = append(products, s.Y[:]...)
 		}
-		all := make([]*big.Float, n)
-		for i := range all {
-			all[i] = sums[i/2].Y[i%2].Big()
-		}
-		products := all[len(cols):]
-		for i, k := range cols {
-			for h, l := range cols[i:] {
-				v := products[0] // Σxy - mx·Σy - my·(Σx - mx·Σ1)
-				products = products[1:]
-				less(v, all[i+h], center[k])
-				x := number(0).Set(all[i])
-				less(x, weight, center[k])
-				less(v, x, center[l])
-				m, _ := v.Float64()
-				p.Moments[(k+1)*(d+1)+l+1], p.Moments[(l+1)*(d+1)+k+1] = m, m
-			}
-		}
-		for i, k := range cols {
-			less(all[i], weight, center[k])
-			m, _ := all[i].Float64()
-			p.Moments[k+1], p.Moments[(k+1)*(d+1)] = m, m
-		}
-		patterns, sums = append(patterns, p), sums[need:]
+		patterns, sums = append(patterns, products.Pattern(has, sums[0].W.Value(), means)), sums[need:]
 	}
 	return patterns, nil
 }
 
 // filler fills gaps as fitted, nil if Bounds are not those of its encoder.
 func (c *FitCol) filler() impute.Filler {
-	if c.Dim > impute.MaxColumns {
-		return nil
-	}
 	if c.Encoder == NearestRows {
 		return impute.OpenNearest(c.Bounds, c.Dim)
 	}

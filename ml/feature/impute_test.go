@@ -234,7 +234,7 @@ func TestImputedLimits(t *testing.T) {
 	v, done = viewOf(t, s, lists(gappy()), 300)
 	defer done()
 	for _, spoil := range []func(c []CatCount) []CatCount{
-		func(c []CatCount) []CatCount { return c[1:] },
+		func(c []CatCount) []CatCount { return c[4:] },
 		func(c []CatCount) []CatCount { return c[:len(c)-1] },
 		func(c []CatCount) []CatCount { c[2].Y = nil; return c },
 		func(c []CatCount) []CatCount { c[2].Key = "?"; return c },

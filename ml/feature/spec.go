@@ -73,7 +73,7 @@ type Col struct {
 	Fill          Fill
 	NoIndicator   bool      // no column that says where NULLs were
 	MaxCategories int       // 0: Spec.Categories
-	Boundaries    []float64 // Bucketize: ascending; TargetEncode: how strong to smooth, none for what the data suggest; Spline: the degree; Terms: see termsLeast; NearestRows and Regressions: see imputeScaled
+	Boundaries    []float64 // Bucketize: ascending; TargetEncode: how strong to smooth, none for what the data suggest; Spline: the degree; Terms: see termsLeast; NearestRows and Regressions: settings of package impute
 	Buckets       int       // QuantileBucketize; Hashed: slots; Spline: knots; Terms: how many terms at most, 0 for all
 	Elements      []string  // NearestRows and Regressions: the names of the columns
 	// Target marks a Feature that is a further target beside the label. It is encoded
@@ -339,7 +339,7 @@ func DecodeSpec(d *canon.D) *Spec {
 		}
 		if c.Encoder.imputes() {
 			c.Elements = d.Strs()
-			if !c.settled() {
+			if !c.Encoder.function().Valid(c.Boundaries) {
 				d.Fail()
 			}
 		}

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tributarydb/tributary/ml/impute"
+	"github.com/tributarydb/tributary/ml/words"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -17,7 +19,7 @@ type Transform struct {
 	Args   []types.Datum // after the column
 	Names  []string      // of Args, "" for one that its place names
 	Pos    int
-	// Elements are the names of the columns whose gaps ImputesJointly fills; Column has arrays of them.
+	// Elements are the names of the columns whose gaps an imputer fills from each other; Column has arrays of them.
 	Elements []string
 }
 
@@ -111,8 +113,8 @@ var transforms = []struct {
 	}},
 	{"ngrams", termParams, termUsage, setTerms(0)},
 	{"tf_idf", termParams, termUsage, setTerms(1)},
-	{knnImputer, knnParams, knnUsage, setNearest},
-	{iterativeImputer, iterativeParams, iterativeUsage, setRegressions},
+	{impute.KNN.Name, impute.KNN.Params, impute.KNN.Usage, setImputed(NearestRows)},
+	{impute.Rounds.Name, impute.Rounds.Params, impute.Rounds.Usage, setImputed(Regressions)},
 }
 
 // Expansions are the functions that stand for expressions: the statement computes these, and encoders see
@@ -139,7 +141,7 @@ func setTerms(idf float64) func(c *Col, a []types.Datum) bool {
 			}
 		}
 		c.Encoder = Terms
-		ok := (len(a) < 2 || a[1] == nil || whole(a, 1, 1, maxTerms, &c.Buckets)) && whole(a, 2, 1, math.MaxInt32, &least) && grams{g[0], g[1]}.valid()
+		ok := (len(a) < 2 || a[1] == nil || whole(a, 1, 1, maxTerms, &c.Buckets)) && whole(a, 2, 1, math.MaxInt32, &least) && words.Grams{Least: g[0], Most: g[1]}.Valid()
 		c.Boundaries = []float64{float64(g[0]), float64(g[1]), float64(least), idf}
 		return ok
 	}
@@ -219,8 +221,8 @@ func (t *Transform) Apply(s *Spec) error {
 		if c.Encoder.imputes() {
 			return t.onImputed(c, name)
 		}
-		if err := t.refused(f.params, args); err != nil {
-			return err
+		if err := impute.Refused(name, f.params, args); err != nil {
+			return err.At(t.Pos)
 		}
 		c.Elements = t.Elements
 		if args == nil && len(t.Args) > 0 || !f.set(c, args) {

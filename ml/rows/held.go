@@ -126,7 +126,7 @@ func (h *held) Stats(out *holdout.Holdout, _ []block.RowHash) (Work, error) {
 // it, keeps its unfitted block.
 func (h *held) collect(ctx context.Context, leaf int, v *record.View) (*feature.Stats, error) {
 	h.unfitted.drop(h.blocks, leaf)
-	if feature.Sparse(h.Spec) || h.Spec.Imputes() {
+	if feature.Sparse(h.Spec) || feature.Imputes(h.Spec) {
 		return h.terms().Collect(ctx, v)
 	}
 	if !h.Spec.HasUnfitted() {
