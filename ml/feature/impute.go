@@ -73,7 +73,15 @@ type joint struct {
 }
 
 func newJoint(c *Col, charge func(bytes int64) error) *joint {
-	return &joint{c: c, charge: charge, farthest: math.MaxUint64, patterns: map[uint64]*patternSums{}}
+	return &joint{c: c, charge: asked(charge), farthest: math.MaxUint64, patterns: map[uint64]*patternSums{}}
+}
+
+// asked is charge, or what nobody is asked by.
+func asked(charge func(bytes int64) error) func(bytes int64) error {
+	if charge != nil {
+		return charge
+	}
+	return func(int64) error { return nil }
 }
 
 // add adds a row.
@@ -86,7 +94,7 @@ func (k *joint) add(row []float64, weight float64, weighted bool) error {
 	} else if err := k.products(row, weight, weighted); err != nil {
 		return err
 	}
-	for ; k.charge != nil && k.held > k.charged; k.charged += jointStep {
+	for ; k.held > k.charged; k.charged += jointStep {
 		if err := k.charge(jointStep); err != nil {
 			return err
 		}
@@ -103,7 +111,7 @@ func (k *joint) donor(row []float64, weight float64, weighted bool) {
 		}
 		k.key = le.AppendUint64(k.key, math.Float64bits(x))
 	}
-	if !some || donorHash(k.key) > k.farthest {
+	if !some || impute.Hash(k.key) > k.farthest {
 		return
 	}
 	t := k.counter.of(k.key)
@@ -116,17 +124,9 @@ func (k *joint) donor(row []float64, weight float64, weighted bool) {
 	kept := keepDonors(k.counter.list(), k.c)
 	k.counter, k.farthest = catCounter{}, 0
 	for _, d := range kept {
-		k.farthest = max(k.farthest, donorHash([]byte(d.Key)))
+		k.farthest = max(k.farthest, impute.Hash([]byte(d.Key)))
 		*k.counter.of([]byte(d.Key)) = tally{d.N, d.W}
 	}
-}
-
-// donorHash gives rows an order that has nothing to do with their numbers.
-func donorHash(key []byte) uint64 {
-	v := spread(key)
-	v = (v ^ v>>30) * 0xbf58476d1ce4e5b9
-	v = (v ^ v>>27) * 0x94d049bb133111eb
-	return v ^ v>>31
 }
 
 // keepDonors returns those of the least hashes, as many as the column keeps; the list is ascending by key.
@@ -136,7 +136,7 @@ func keepDonors(list []CatCount, c *Col) []CatCount {
 		return list
 	}
 	out := make([]CatCount, 0, most)
-	for _, i := range impute.Keep(len(list), most, func(i int) uint64 { return donorHash([]byte(list[i].Key)) }) {
+	for _, i := range impute.Keep(len(list), most, func(i int) string { return list[i].Key }) {
 		out = append(out, list[i])
 	}
 	return out
@@ -220,6 +220,9 @@ func (f *FitCol) fitImputer(c *Col, st *ColStats, charge func(bytes int64) error
 		}
 	}
 	if c.Encoder == NearestRows {
+		if err := asked(charge)(16 * int64(len(st.Target)) * int64(f.Dim+2)); err != nil { // and once more in a list
+			return err
+		}
 		var donors [][]float64
 		var weights []float64
 		for _, k := range st.Target {
@@ -235,7 +238,7 @@ func (f *FitCol) fitImputer(c *Col, st *ColStats, charge func(bytes int64) error
 		f.Bounds = impute.NearestOf(c.Boundaries).Fit(means, donors, weights)
 		return nil
 	}
-	patterns, err := patternsOf(c, st.Target, means, charge)
+	patterns, err := patternsOf(c, st.Target, means, asked(charge))
 	if err != nil {
 		return err
 	}
@@ -253,10 +256,8 @@ func patternsOf(c *Col, sums []CatCount, means []float64, charge func(bytes int6
 		if len(patterns)*size >= maxPatternNumbers {
 			return nil, errManyPatterns(c.Name)
 		}
-		if charge != nil {
-			if err := charge(8 * int64(size)); err != nil {
-				return nil, err
-			}
+		if err := charge(8 * int64(size)); err != nil {
+			return nil, err
 		}
 		has := binary.BigEndian.Uint64([]byte(sums[0].Key))
 		need := entriesOf(bits.OnesCount64(has))

@@ -181,7 +181,7 @@ func TestDonors(t *testing.T) {
 	for k := range weights {
 		keys = append(keys, k)
 	}
-	slices.SortFunc(keys, func(a, b string) int { return cmp.Compare(donorHash([]byte(a)), donorHash([]byte(b))) })
+	slices.SortFunc(keys, func(a, b string) int { return cmp.Compare(impute.Hash([]byte(a)), impute.Hash([]byte(b))) })
 	keys = keys[:40]
 	slices.Sort(keys)
 	var donors [][]float64

@@ -66,15 +66,26 @@ func (p Products) Pattern(has uint64, weight float64, means []float64) Pattern {
 	return out
 }
 
+// Hash gives rows an order that has nothing to do with their numbers. Models depend on it: FNV-1a, and the finaliser of SplitMix64.
+func Hash(row []byte) uint64 {
+	v := uint64(14695981039346656037)
+	for _, b := range row {
+		v = (v ^ uint64(b)) * 1099511628211
+	}
+	v = (v ^ v>>30) * 0xbf58476d1ce4e5b9
+	v = (v ^ v>>27) * 0x94d049bb133111eb
+	return v ^ v>>31
+}
+
 // Keep returns which of n rows are kept, ascending: those of the least hashes, ties by their order.
-func Keep(n, most int, hash func(i int) uint64) []int {
+func Keep(n, most int, row func(i int) string) []int {
 	type hashed struct {
 		hash uint64
 		at   int
 	}
 	list := make([]hashed, n)
 	for i := range list {
-		list[i] = hashed{hash(i), i}
+		list[i] = hashed{Hash([]byte(row(i))), i}
 	}
 	slices.SortFunc(list, func(a, b hashed) int { return cmp.Or(cmp.Compare(a.hash, b.hash), cmp.Compare(a.at, b.at)) })
 	kept := make([]int, min(most, n))
