@@ -72,6 +72,7 @@ func Hash(row []byte) uint64 {
 	for _, b := range row {
 		v = (v ^ uint64(b)) * 1099511628211
 	}
+	v ^= v >> 32
 	v = (v ^ v>>30) * 0xbf58476d1ce4e5b9
 	v = (v ^ v>>27) * 0x94d049bb133111eb
 	return v ^ v>>31
