@@ -7,6 +7,7 @@ import (
 
 	"github.com/multigres/multigres/go/common/parser/ast"
 
+	"github.com/tributarydb/tributary/ml/feature"
 	"github.com/tributarydb/tributary/planner/bind/scope"
 	"github.com/tributarydb/tributary/planner/bind/typing"
 	"github.com/tributarydb/tributary/sql/parse"
@@ -131,17 +132,8 @@ func columnsAndDegree(fn string, args []ast.Node) (cols []ast.Node, degree int, 
 		}
 	}
 	if len(args) == 1 {
-		switch list := args[0].(type) {
-		case *ast.RowExpr:
-			args = typing.Items(list.Args)
-		case *ast.A_ArrayExpr:
-			args = typing.Items(list.Elements)
-		case *ast.ArrayExpr:
-			args = typing.Items(list.Elements)
-		case *ast.FuncCall:
-			if names := list.Funcname.Items; len(names) == 1 && strings.EqualFold(parse.ConstText(names[0]), "struct") {
-				args = typing.Items(list.Args)
-			}
+		if list := listed(args[0]); list != nil {
+			args = list
 		}
 	}
 	for _, a := range args {
@@ -150,6 +142,52 @@ func columnsAndDegree(fn string, args []ast.Node) (cols []ast.Node, degree int, 
 		}
 	}
 	return args, degree, nil
+}
+
+// listed returns the columns of a row, an array or BigQuery's STRUCT, nil for anything else.
+func listed(arg ast.Node) []ast.Node {
+	switch list := arg.(type) {
+	case *ast.RowExpr:
+		return typing.Items(list.Args)
+	case *ast.A_ArrayExpr:
+		return typing.Items(list.Elements)
+	case *ast.ArrayExpr:
+		return typing.Items(list.Elements)
+	case *ast.FuncCall:
+		if names := list.Funcname.Items; len(names) == 1 && strings.EqualFold(parse.ConstText(names[0]), "struct") {
+			return typing.Items(list.Args)
+		}
+	}
+	return nil
+}
+
+// jointly returns the item of an encoder that fills the gaps of a list of columns from each other: an array of them, with
+// NaN for a gap.
+func jointly(e *feature.Transform, args []ast.Node) (it transformItem, err error) {
+	cols := listed(args[0])
+	if cols == nil {
+		return it, pgerr.New(pgerr.InvalidParameterValue, "ml.%s takes a list of columns", e.Func).WithHint("Write ml.%s((a, b)).", e.Func)
+	}
+	for _, c := range cols {
+		e.Elements = append(e.Elements, scope.OutputName(c))
+	}
+	if slices.Contains(e.Elements, "?column?") {
+		return it, errUnnamed()
+	}
+	it.name = strings.Join(e.Elements, "_")
+	if e.Args, e.Names, err = arguments(args[1:]); err != nil {
+		return it, err
+	}
+	elements := make([]string, len(cols))
+	for i := range cols {
+		elements[i] = fmt.Sprintf("coalesce($%d::float8, 'NaN'::float8)", i+1)
+	}
+	it.val, err = instead("ARRAY["+strings.Join(elements, ", ")+"]", cols...)
+	return it, err
+}
+
+func errUnnamed() error {
+	return pgerr.New(pgerr.SyntaxError, "the columns need names").WithHint("Compute them in the query, with AS and a name.")
 }
 
 // combinations returns an item for each choice of least up to most columns, in their order, with or without one more than
@@ -186,7 +224,7 @@ func combinations(cols []ast.Node, least, most int, again bool, of func(cols []a
 		}
 	}
 	if slices.ContainsFunc(items, func(it transformItem) bool { return strings.Contains(it.name, "?column?") }) {
-		return nil, pgerr.New(pgerr.SyntaxError, "the columns need names").WithHint("Compute them in the query, with AS and a name.")
+		return nil, errUnnamed()
 	}
 	return items, nil
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/multigres/multigres/go/common/parser/ast"
 
 	"github.com/tributarydb/tributary/ml/feature"
+	"github.com/tributarydb/tributary/ml/impute"
 	"github.com/tributarydb/tributary/ml/train"
 	"github.com/tributarydb/tributary/planner/bind"
 	"github.com/tributarydb/tributary/planner/bind/scope"
@@ -221,11 +222,22 @@ func (st Statement) transformItems(target *ast.ResTarget) (items []transformItem
 			}
 			break
 		}
+		e := feature.Transform{Func: fn, Pos: pos}
+		if impute.Known(fn) {
+			var it transformItem
+			if it, err = jointly(&e, call.Args.Items); err != nil {
+				return nil, nil, pgerr.From(err).At(pos)
+			}
+			if name != "" {
+				it.name = name
+			}
+			items, chain = []transformItem{it}, append([]feature.Transform{e}, chain...)
+			break
+		}
 		if len(chain) > 0 && fn != "imputer" {
 			return nil, nil, pgerr.Unsupported("ml.%s cannot be encoded again: only ml.imputer can", fn).At(pos).
 				WithHint("Give each encoder an item of its own.")
 		}
-		e := feature.Transform{Func: fn, Pos: pos}
 		val = call.Args.Items[0]
 		if fill := constantFill(fn, call.Args.Items[1:]); fill != nil {
 			if name == "" {

@@ -9,6 +9,7 @@ import (
 	"github.com/tributarydb/tributary/exec/kernel/f64"
 	"github.com/tributarydb/tributary/ml/block"
 	"github.com/tributarydb/tributary/ml/record"
+	"github.com/tributarydb/tributary/ml/words"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -204,7 +205,7 @@ func (f *Fitted) writers(b *block.Block, src source, cols []int) []func(from, to
 		c := &f.Cols[i]
 		n, codes, slots := c.Widths()
 		if c.Encoder == Terms {
-			terms = append(terms, termColumn{c: c, col: cols[i], oneHot: int32(oneHot), tokens: tokens{grams: c.grams()}})
+			terms = append(terms, termColumn{c: c, col: cols[i], oneHot: int32(oneHot), Tokens: words.Tokens{Grams: c.grams()}})
 		} else {
 			puts = append(puts, w.column(c, src, cols[i], dense, code, int32(oneHot)))
 		}
@@ -238,6 +239,8 @@ func (w *writer) column(c *FitCol, src source, col, dense, code int, oneHot int3
 		return w.target(c, src, col, dense)
 	case Spline:
 		return w.spline(c, src, col, dense)
+	case NearestRows, Regressions:
+		return w.imputed(c, src, col, dense)
 	}
 	center, inv := 0.0, 1.0
 	if len(c.Center) > 0 {

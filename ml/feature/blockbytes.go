@@ -32,7 +32,7 @@ func (s *Spec) BlockBytes(v *record.View) int64 {
 			if row += number + 8; c.Type.OID != types.DateOID {
 				row += 4
 			}
-		case Array, PlainArray:
+		case Array, PlainArray, NearestRows, Regressions:
 			for r := range v.Rows {
 				rest += len(v.Bytes(i, r)) / 8 * number
 			}

@@ -7,6 +7,7 @@ import (
 	"github.com/tributarydb/tributary/exec/kernel/exact"
 	"github.com/tributarydb/tributary/exec/kernel/f64"
 	"github.com/tributarydb/tributary/ml/record"
+	"github.com/tributarydb/tributary/ml/words"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -167,6 +168,7 @@ type collector struct {
 	class                        bool // predicted as one
 	target                       *targetCounter
 	terms                        *termCounter
+	joint                        *joint
 	nulls, count                 int64
 	weighted                     bool
 	total                        mass // of the weight's column
@@ -197,15 +199,18 @@ func (s *Spec) collectors(rows int) []collector {
 
 func (k *collector) init(s *Spec, i, rows int, weighted, timed bool) {
 	k.col, k.weighted = &s.Cols[i], weighted
-	k.array = k.col.Role == Feature && (k.col.Encoder == Array || k.col.Encoder == PlainArray)
+	k.array = k.col.Role == Feature && (k.col.Encoder == Array || k.col.Encoder == PlainArray || k.col.Encoder.imputes())
 	k.moments, k.cats, k.sketch = s.needs(k.col)
 	k.class, k.duration = s.classes(k.col), k.col.Role == Label && timed
-	if k.skip = k.array && s.Gaps; k.sketch {
+	if k.skip = k.array && (s.Gaps || k.col.Encoder.imputes()); k.sketch {
 		k.sample = make([]float64, 0, rows)
 	}
 	k.sums = s.powers(k.col)
+	if k.array && k.col.Encoder.imputes() {
+		k.joint = newJoint(k.col, s.Charge)
+	}
 	if c := k.col; c.Role == Feature && c.Encoder == Terms {
-		k.terms = &termCounter{tokens: tokens{grams: c.grams()}, charge: s.Charge}
+		k.terms = &termCounter{Tokens: words.Tokens{Grams: c.grams()}, charge: s.Charge}
 	}
 }
 
@@ -436,6 +441,11 @@ func (k *collector) arrays(v *record.View, i, from, n int, w []float64) error {
 			k.s0.Add(weight)
 		}
 		k.count++
+		if k.joint != nil {
+			if err := k.joint.add(k.vals, weight, w != nil); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }
@@ -483,6 +493,9 @@ func (k *collector) finish(st *ColStats) error {
 	}
 	if k.terms != nil {
 		st.Cats, st.Number = k.terms.counter.list(), &NumberStats{N: 1, Max: float64(k.terms.most)}
+	}
+	if k.joint != nil {
+		st.Target = k.joint.list()
 	}
 	if k.target != nil {
 		st.Target = k.target.list()

@@ -82,7 +82,7 @@ func (f *Fitted) lengths(cols []arrow.Array, n int) error {
 	for i := range f.Cols {
 		c := &f.Cols[i]
 		a, ok := cols[i].(*array.List)
-		if !ok || c.Encoder != Array && c.Encoder != PlainArray {
+		if !ok || c.Encoder != Array && c.Encoder != PlainArray && !c.Encoder.imputes() {
 			continue
 		}
 		for r := range n {

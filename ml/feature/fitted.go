@@ -48,12 +48,12 @@ type FitCol struct {
 	Scale     []float64   // divided by, after the subtraction
 	Fill      float64     // replaces NULL, before the subtraction
 	Indicator bool        // one more number: 1 where NULL
-	Cats      []string    // keys of the categories, ascending by bytes
+	Cats      []string    // keys of the categories, ascending by bytes; the names of imputed columns
 	NullSlot  bool        // NULL has a slot, after the categories
-	Bounds    []float64   // of buckets; of Spline the knots; of TargetEncode the numbers of no category, then of each
+	Bounds    []float64   // of buckets; of Spline the knots; of TargetEncode the numbers of no category, then of each; those of package impute
 	folds     [][]float64 // of TargetEncode, instead of Bounds for training rows, by fold; not part of the canonical bytes
 	look      *lookup     // of Cats, nil where it is made for each use
-	Dim       int         // of arrays, TargetEncode and Spline; of OneHot, the slots that categories without their own share
+	Dim       int         // of arrays, imputed columns, TargetEncode and Spline; of OneHot, the slots that categories without their own share
 }
 
 // Fit makes the encoders from the statistics of all rows. Its errors are 22023 and 22004 with the
@@ -99,6 +99,11 @@ func Fit(s *Spec, st *Stats) (*Fitted, error) {
 			fc, err := fitColumn(c, cs, st.Counted, weight, s.KeepMissing, s.Categories)
 			if err != nil {
 				return nil, err
+			}
+			if c.Encoder.imputes() {
+				if err := fc.fitImputer(c, cs, s.Charge); err != nil {
+					return nil, err
+				}
 			}
 			if s.Silence && !c.NoIndicator && !c.Target && c.Encoder != TargetEncode {
 				fc.silence(cs)
@@ -277,7 +282,7 @@ func (f *Fitted) Uneven(but string) bool {
 		switch c.Encoder {
 		case Plain, PlainArray, MinMax, MaxAbs, Robust, Ordinal, Spline:
 			return c.Name != but
-		case TargetEncode:
+		case TargetEncode, NearestRows, Regressions:
 			return len(c.Center) == 0
 		}
 		return false
@@ -345,7 +350,7 @@ func (c *FitCol) shape() (dense int, codes []int) {
 		if c.Type.OID != types.DateOID {
 			codes = append(codes, 24)
 		}
-	case Array, PlainArray, TargetEncode, Spline:
+	case Array, PlainArray, TargetEncode, Spline, NearestRows, Regressions:
 		dense = c.Dim
 	default:
 		dense = 1
@@ -409,7 +414,7 @@ func (f *Fitted) Slots() []Slot {
 			case c.Encoder == TargetEncode && j < len(f.Keys):
 				s.Name = fmt.Sprintf("%s (share of %s)", c.Name, KeyText(f.Label.Type, f.Keys[j]))
 			case c.Dim > 0:
-				s.Name = fmt.Sprintf("%s[%d]", c.Name, j+1)
+				s.Name = c.ElementName(j)
 			case c.Encoder == Dates:
 				s.Name += " (days)"
 			}
@@ -455,6 +460,14 @@ func (f *Fitted) Slots() []Slot {
 		}
 	}
 	return append(dense, oneHot...)
+}
+
+// ElementName names number j of an array.
+func (c *FitCol) ElementName(j int) string {
+	if c.Encoder.imputes() {
+		return c.Cats[j] + " (imputed)"
+	}
+	return fmt.Sprintf("%s[%d]", c.Name, j+1)
 }
 
 // BucketText names bucket j of those with these bounds.
@@ -519,9 +532,11 @@ func (c *FitCol) shaped() bool {
 	case Hashed: // it is a OneHot
 		return false
 	case Terms:
-		return c.Type.IsString() && (len(c.Bounds) == termsHead || len(c.Bounds) == termsHead+len(c.Cats)) && c.grams().valid() && c.Bounds[termsScale] >= 1
+		return c.Type.IsString() && (len(c.Bounds) == termsHead || len(c.Bounds) == termsHead+len(c.Cats)) && c.grams().Valid() && c.Bounds[termsScale] >= 1
 	case TargetEncode:
 		return c.Dim > 0 && c.Dim <= MaxClasses && len(c.Bounds) == c.Dim*(len(c.Cats)+1)
+	case NearestRows, Regressions:
+		return len(c.Cats) == c.Dim && c.filler() != nil
 	case Spline:
 		d := c.Dim - len(c.Bounds) + 1
 		return len(c.Bounds) > 1 && len(c.Bounds) <= maxKnots && d >= 0 && d <= maxDegree && ascending(c.Bounds)

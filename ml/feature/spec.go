@@ -46,6 +46,8 @@ const (
 	Hashed                           // one-hot over Buckets slots that a hash gives; fitted it is a OneHot without categories of its own
 	Spline                           // B-splines over Buckets knots at quantiles
 	Terms                            // words of texts, counted or by TF-IDF: sparse numbers
+	NearestRows                      // numbers of several columns, gaps filled from the nearest rows of the training
+	Regressions                      // the same, filled by regressions of the columns on each other
 	numEncoders
 )
 
@@ -71,8 +73,9 @@ type Col struct {
 	Fill          Fill
 	NoIndicator   bool      // no column that says where NULLs were
 	MaxCategories int       // 0: Spec.Categories
-	Boundaries    []float64 // Bucketize: ascending; TargetEncode: how strong to smooth, none for what the data suggest; Spline: the degree; Terms: see termsLeast
+	Boundaries    []float64 // Bucketize: ascending; TargetEncode: how strong to smooth, none for what the data suggest; Spline: the degree; Terms: see termsLeast; NearestRows and Regressions: settings of package impute
 	Buckets       int       // QuantileBucketize; Hashed: slots; Spline: knots; Terms: how many terms at most, 0 for all
+	Elements      []string  // NearestRows and Regressions: the names of the columns
 	// Target marks a Feature that is a further target beside the label. It is encoded
 	// with the features, as a number or by Class, and separated from them by
 	// Fitted.Without.
@@ -93,7 +96,7 @@ type Spec struct {
 	// 0 for DefaultCategories. It follows from the family, and is not encoded.
 	Categories int
 	Silence    bool // columns that are the same in all rows say nothing; see FitCol.Silent
-	// Charge is asked for the memory of what has no other bound: the terms of texts. nil: nobody asks. It is of a node, and not encoded.
+	// Charge is asked for the memory of what has no other bound: the terms of texts, and rows by which gaps are filled. nil: nobody asks. It is of a node, and not encoded.
 	Charge func(bytes int64) error
 	// Gaps has NaN in arrays stand for a missing element, which is imputed. It follows from
 	// the options, and is not encoded.
@@ -237,7 +240,7 @@ func (s *Spec) resolveFeature(c *Col) error {
 		ok = c.Type.IsStamp()
 	case Instant:
 		ok = c.Type.IsStamp() || c.Type.IsInteger()
-	case Array, PlainArray:
+	case Array, PlainArray, NearestRows, Regressions:
 		e, arr := c.Type.Elem()
 		ok = arr && e.IsNumber()
 	}
@@ -283,7 +286,7 @@ func (s *Spec) AutoNarrow() bool {
 		switch {
 		case c.Role != Feature || c.Encoder == Class:
 			continue
-		case c.Encoder == TargetEncode || c.Encoder == Spline: // computed of more than the value
+		case c.Encoder == TargetEncode || c.Encoder == Spline || c.Encoder.imputes(): // computed of more than the value
 			return false
 		}
 		t := c.Type
@@ -314,7 +317,9 @@ func (s *Spec) Encode(e *canon.E) {
 		e.U32(uint32(c.MaxCategories))
 		e.F64s(c.Boundaries)
 		e.U32(uint32(c.Buckets))
-		e.Bool(c.Target)
+		if e.Bool(c.Target); c.Encoder.imputes() {
+			e.Strs(c.Elements)
+		}
 	}
 	e.Bool(s.Standardize)
 	e.Bool(s.Classes)
@@ -331,6 +336,12 @@ func DecodeSpec(d *canon.D) *Spec {
 			NoIndicator: d.Bool(), MaxCategories: int(d.U32()), Boundaries: d.F64s(), Buckets: int(d.U32()), Target: d.Bool()}
 		if c.Role > Split || c.Encoder >= numEncoders || c.Fill > FillMostFrequent {
 			d.Fail()
+		}
+		if c.Encoder.imputes() {
+			c.Elements = d.Strs()
+			if !c.Encoder.function().Valid(c.Boundaries) {
+				d.Fail()
+			}
 		}
 		s.Cols = append(s.Cols, c)
 	}

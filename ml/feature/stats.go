@@ -132,7 +132,7 @@ type ColStats struct {
 	Elems  []NumberStats // of an array's elements
 	Cats   []CatCount    // ascending by Key
 	Sketch Sketch
-	Target []CatCount // of TargetEncode, ascending by Key, which says category, fold and class
+	Target []CatCount // of TargetEncode, ascending by Key, which says category, fold and class; of NearestRows and Regressions see joint
 }
 
 // Vary reports whether the rows differ in any feature.
@@ -311,7 +311,13 @@ func (s *Spec) MergeStats(a, b *Stats) (*Stats, error) {
 			return nil, errManyCategories(s.Cols[i].Name)
 		}
 		z.Sketch = x.Sketch.merge(y.Sketch)
-		if z.Target, over = mergeCats(x.Target, y.Target, maxTargetSums); over {
+		z.Target, over = mergeCats(x.Target, y.Target, maxTargetSums)
+		switch {
+		case s.Cols[i].Encoder == NearestRows:
+			z.Target = keepDonors(z.Target, &s.Cols[i])
+		case s.Cols[i].Encoder == Regressions && len(z.Target) > maxPatternEntries:
+			return nil, errManyPatterns(s.Cols[i].Name)
+		case over:
 			return nil, errManyTargets(s.Cols[i].Name)
 		}
 	}

@@ -4,17 +4,15 @@ import (
 	"cmp"
 	"math"
 	"slices"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/tributarydb/tributary/exec/kernel/exact"
 	"github.com/tributarydb/tributary/exec/kernel/f64"
 	"github.com/tributarydb/tributary/ml/block"
 	"github.com/tributarydb/tributary/ml/record"
+	"github.com/tributarydb/tributary/ml/words"
 )
 
-// Terms are the words of a text and runs of them, n-grams. As in scikit-learn's CountVectorizer a word is two or more
-// letters, digits or underscores, in lower case; the words of an n-gram have a space between them.
+// Terms are the words of a text and runs of them: see package words.
 //
 //	text ─▶ terms ─▶ how many rows have each ─▶ the vocabulary, ascending by bytes
 //	text ─▶ terms in the vocabulary, counted ─▶ numbers of a few slots: block.Sparse
@@ -25,12 +23,7 @@ const (
 	maxTerms  = 1 << 20 // of a vocabulary
 	seenStep  = 3 << 20 // bytes of terms that are charged at once
 	seenBytes = 160     // of each, in a counter and in the list made of it, beside its key in both
-	maxGram   = 5       // words of a term
-	maxWord   = 256     // bytes of a word: what is longer is data in letters, and none of another row's
 )
-
-// grams is a range of words in a term.
-type grams struct{ least, most int }
 
 // What Col.Boundaries says of Terms, and in the same places FitCol.Bounds, followed by a factor for each term.
 const (
@@ -41,80 +34,17 @@ const (
 	termsHead  = termsIDF
 )
 
-func (c *Col) grams() grams {
-	return grams{int(c.Boundaries[termsLeast]), int(c.Boundaries[termsMost])}
+func (c *Col) grams() words.Grams {
+	return words.Grams{Least: int(c.Boundaries[termsLeast]), Most: int(c.Boundaries[termsMost])}
 }
 
-func (c *FitCol) grams() grams { return grams{int(c.Bounds[termsLeast]), int(c.Bounds[termsMost])} }
-
-func (g grams) valid() bool { return g.least >= 1 && g.least <= g.most && g.most <= maxGram }
-
-// wordBytes says which bytes of ASCII are of words.
-var wordBytes = func() (is [utf8.RuneSelf]bool) {
-	for c := range is {
-		is[c] = c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '_'
-	}
-	return is
-}()
-
-// tokens finds the terms of texts.
-type tokens struct {
-	grams
-	words []byte   // of the text, with a space after each
-	at    [][2]int // where each lies
-}
-
-// split finds the words of a text.
-func (t *tokens) split(text []byte) {
-	t.words, t.at = t.words[:0], t.at[:0]
-	start, runes := 0, 0
-	end := func() {
-		if runes > 1 && len(t.words)-start <= maxWord {
-			t.at = append(t.at, [2]int{start, len(t.words)})
-			t.words = append(t.words, ' ')
-		} else {
-			t.words = t.words[:start]
-		}
-		start, runes = len(t.words), 0
-	}
-	for i := 0; i < len(text); {
-		c := text[i]
-		if c < utf8.RuneSelf {
-			if i++; c >= 'A' && c <= 'Z' {
-				c += 'a' - 'A'
-			}
-			if wordBytes[c] {
-				t.words = append(t.words, c)
-				runes++
-			} else if runes > 0 {
-				end()
-			}
-			continue
-		}
-		r, size := utf8.DecodeRune(text[i:])
-		if i += size; unicode.IsLetter(r) || unicode.IsNumber(r) {
-			t.words = utf8.AppendRune(t.words, unicode.ToLower(r))
-			runes++
-		} else if runes > 0 {
-			end()
-		}
-	}
-	end()
-}
-
-// each calls f with the terms of a text.
-func (t *tokens) each(text []byte, f func(term []byte)) {
-	t.split(text)
-	for n := t.least; n <= t.most; n++ {
-		for i := 0; i+n <= len(t.at); i++ {
-			f(t.words[t.at[i][0]:t.at[i+n-1][1]])
-		}
-	}
+func (c *FitCol) grams() words.Grams {
+	return words.Grams{Least: int(c.Bounds[termsLeast]), Most: int(c.Bounds[termsMost])}
 }
 
 // termCounter counts in how many rows terms are.
 type termCounter struct {
-	tokens
+	words.Tokens
 	counter catCounter
 	last    []int // by term the row that had it last, from 1
 	times   []int // and how often
@@ -139,7 +69,7 @@ func (t *termCounter) add(c *Col, v *record.View, i, from, n int, w []float64) (
 			nulls++
 			continue
 		}
-		t.each(text, func(term []byte) {
+		t.Each(text, func(term []byte) {
 			id := t.counter.slot(term)
 			if int(id) == len(t.last) {
 				t.last, t.times = append(t.last, 0), append(t.times, 0)
@@ -241,7 +171,7 @@ type termColumn struct {
 	c      *FitCol
 	col    int
 	oneHot int32
-	tokens
+	words.Tokens
 	ids []int32
 }
 
@@ -268,7 +198,7 @@ func sparse(b *block.Block, cols []termColumn, bytes func(col, i int) []byte) fu
 func (t *termColumn) write(s *block.Sparse, text []byte) {
 	known := t.c.known()
 	t.ids = t.ids[:0]
-	t.each(text, func(term []byte) {
+	t.Each(text, func(term []byte) {
 		if id := known.find(term); id >= 0 {
 			t.ids = append(t.ids, id)
 		}

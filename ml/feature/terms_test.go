@@ -8,26 +8,9 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 
 	"github.com/tributarydb/tributary/ml/record"
+	"github.com/tributarydb/tributary/ml/words"
 	"github.com/tributarydb/tributary/sql/types"
 )
-
-// TestTokens: the terms are those of scikit-learn's CountVectorizer.
-func TestTokens(t *testing.T) {
-	for text, want := range map[string]string{
-		"":                         "",
-		"A good FILM, good_film!":  "good|film|good_film|good film|film good_film",
-		"x y zz":                   "zz",
-		"Straße 東京 naïve É1 don't": "straße|東京|naïve|é1|don|straße 東京|東京 naïve|naïve é1|é1 don",
-		"a\xffbc":                  "bc",
-	} {
-		var got []string
-		tok := tokens{grams: grams{1, 2}}
-		tok.each([]byte(text), func(term []byte) { got = append(got, string(term)) })
-		if s := strings.Join(got, "|"); s != want {
-			t.Errorf("%q has %q, want %q", text, s, want)
-		}
-	}
-}
 
 // TestTerms: numbers of texts are scikit-learn's, those of unknown terms and of NULL are none.
 func TestTerms(t *testing.T) {
@@ -82,13 +65,13 @@ func TestTermsOfData(t *testing.T) {
 		s := &Spec{Cols: []Col{{Column: record.Column{Type: types.Text}, Encoder: Terms, Boundaries: c.Boundaries, Role: Feature}}}
 		v, done := viewOf(t, s, []arrow.Array{column(types.Text, texts...)}, len(texts))
 		defer done()
-		k := termCounter{tokens: tokens{grams: c.grams()}, charge: func(n int64) error { charged += n; return nil }}
+		k := termCounter{Tokens: words.Tokens{Grams: c.grams()}, charge: func(n int64) error { charged += n; return nil }}
 		if _, err := k.add(c, v, 0, 0, len(texts), nil); err != nil {
 			t.Fatal(err)
 		}
 		return len(k.counter.keys), charged
 	}
-	long := strings.Repeat("x", maxWord)
+	long := strings.Repeat("x", 256)
 	if n, _ := count("a "+long+"y bc", long); n != 2 {
 		t.Errorf("%d terms, want a word of the most bytes and bc", n)
 	}
@@ -96,7 +79,7 @@ func TestTermsOfData(t *testing.T) {
 	for i := range 10000 {
 		many = append(many, fmt.Sprintf("%s%06d", long[6:], i))
 	}
-	if _, charged := count(many...); charged < int64(2*len(many)*maxWord) {
+	if _, charged := count(many...); charged < int64(2*len(many)*256) {
 		t.Errorf("%d bytes are charged", charged)
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tributarydb/tributary/ml/impute"
+	"github.com/tributarydb/tributary/ml/words"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -17,6 +19,8 @@ type Transform struct {
 	Args   []types.Datum // after the column
 	Names  []string      // of Args, "" for one that its place names
 	Pos    int
+	// Elements are the names of the columns whose gaps an imputer fills from each other; Column has arrays of them.
+	Elements []string
 }
 
 // Of functions of texts.
@@ -109,6 +113,8 @@ var transforms = []struct {
 	}},
 	{"ngrams", termParams, termUsage, setTerms(0)},
 	{"tf_idf", termParams, termUsage, setTerms(1)},
+	{impute.KNN.Name, impute.KNN.Params, impute.KNN.Usage, setImputed(NearestRows)},
+	{impute.Rounds.Name, impute.Rounds.Params, impute.Rounds.Usage, setImputed(Regressions)},
 }
 
 // Expansions are the functions that stand for expressions: the statement computes these, and encoders see
@@ -135,7 +141,7 @@ func setTerms(idf float64) func(c *Col, a []types.Datum) bool {
 			}
 		}
 		c.Encoder = Terms
-		ok := (len(a) < 2 || a[1] == nil || whole(a, 1, 1, maxTerms, &c.Buckets)) && whole(a, 2, 1, math.MaxInt32, &least) && grams{g[0], g[1]}.valid()
+		ok := (len(a) < 2 || a[1] == nil || whole(a, 1, 1, maxTerms, &c.Buckets)) && whole(a, 2, 1, math.MaxInt32, &least) && words.Grams{Least: g[0], Most: g[1]}.Valid()
 		c.Boundaries = []float64{float64(g[0]), float64(g[1]), float64(least), idf}
 		return ok
 	}
@@ -153,9 +159,7 @@ func Transforms() (names []string) {
 // they are 0A000, other names are undefined functions. Some have a hint.
 var knownTransforms = map[string]string{"bag_of_words": "", "convert_color_space": "", "convert_image_type": "", "decode_image": "", "multi_hot_encoder": "",
 	"normalizer": "", "resize_image": "",
-	"lag":               "TRANSFORM sees one row at a time: write lag(…) OVER (PARTITION BY … ORDER BY …) in the query.",
-	"knn_imputer":       "Use ml.imputer, or fill the gaps in the query.",
-	"iterative_imputer": "Use ml.imputer, or fill the gaps in the query."}
+	"lag": "TRANSFORM sees one row at a time: write lag(…) OVER (PARTITION BY … ORDER BY …) in the query."}
 
 // whole reads argument i, an integer within bounds; what is left out must have a value already.
 func whole(a []types.Datum, i, least, most int, to *int) bool {
@@ -214,6 +218,13 @@ func (t *Transform) Apply(s *Spec) error {
 			return err
 		}
 		c := &s.Cols[at]
+		if c.Encoder.imputes() {
+			return t.onImputed(c, name)
+		}
+		if err := impute.Refused(name, f.params, args); err != nil {
+			return err.At(t.Pos)
+		}
+		c.Elements = t.Elements
 		if args == nil && len(t.Args) > 0 || !f.set(c, args) {
 			return pgerr.New(pgerr.InvalidParameterValue, "invalid arguments for ml.%s of column %q", name, t.Column).At(t.Pos).WithHint("Write ml.%s%s.", name, f.usage)
 		}

@@ -2,7 +2,6 @@ package profiling
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 	"slices"
 
@@ -46,7 +45,7 @@ func columnsOf(f *feature.Fitted) (out []profiled) {
 		}
 		for j := range values {
 			if p.dense = dense + j; c.Dim > 0 && n > 0 {
-				p.name = fmt.Sprintf("%s[%d]", c.Name, j+1)
+				p.name = c.ElementName(j)
 			}
 			out = append(out, p)
 		}

@@ -126,7 +126,7 @@ func (h *held) Stats(out *holdout.Holdout, _ []block.RowHash) (Work, error) {
 // it, keeps its unfitted block.
 func (h *held) collect(ctx context.Context, leaf int, v *record.View) (*feature.Stats, error) {
 	h.unfitted.drop(h.blocks, leaf)
-	if feature.Sparse(h.Spec) {
+	if feature.Sparse(h.Spec) || feature.Imputes(h.Spec) {
 		return h.terms().Collect(ctx, v)
 	}
 	if !h.Spec.HasUnfitted() {
@@ -152,12 +152,12 @@ func (h *held) NextFold() error {
 	return nil
 }
 
-// terms returns the specification of the rows that charges what statistics of texts take, until the rows are encoded.
+// terms returns the specification of the rows that charges what statistics of texts and of imputed columns take, until the rows are encoded.
 func (h *held) terms() *feature.Spec {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.termsMemory == nil {
-		h.termsMemory = h.cfg.Pool.Account("terms of texts", false)
+		h.termsMemory = h.cfg.Pool.Account("statistics of columns", false)
 	}
 	s, acct := *h.Spec, h.termsMemory
 	s.Charge = func(n int64) error {

@@ -125,7 +125,13 @@ func (r *runner) statistics(ctx context.Context, holdout *holdout.Holdout) (*fea
 
 // encoders fits encoders, and the weights of classes, to statistics.
 func (r *runner) encoders(st *feature.Stats) (f *feature.Fitted, classWeights []float64, err error) {
-	if f, err = feature.Fit(r.job.Spec(), st); err != nil {
+	spec, taken, held := *r.job.Spec(), int64(0), r.red.Home().Charge()
+	spec.Charge = func(n int64) error { taken += n; return held.Set(taken) }
+	f, err = feature.Fit(&spec, st)
+	if end := held.Set(0); err == nil {
+		err = end
+	}
+	if err != nil {
 		return nil, nil, err
 	}
 	if f, err = r.keep(f); err != nil {
