@@ -217,15 +217,19 @@ func (r *lockedRows) finish() error {
 			claim.All = true
 			changes = append(changes, &catalog.Guard{Table: l.Table, Since: r.st.Version(), Deletes: true})
 		}
+		m := r.st.Manifest(l.Table)
 		for _, ord := range l.rows.Ordinals() {
-			_, seg := store.At(r.st.Manifest(l.Table), ord)
+			_, seg := store.At(m, ord)
 			enc, err := l.rows.Encoded(ord)
 			if err != nil {
 				return err
 			}
 			changes = append(changes, &catalog.LockRows{Table: l.Table, Segment: seg.ID, Rows: enc})
 			for it := l.rows.Rows(ord).Iterator(); it.HasNext() && !claim.All; {
-				claim.Hashes = append(claim.Hashes, RowHash(seg.ID, it.Next()))
+				// At its earlier places too: who has locked it there, before compaction moved it, claims it only there.
+				for id, row := range m.Places(seg.ID, it.Next()) {
+					claim.Hashes = append(claim.Hashes, RowHash(id, row))
+				}
 				if len(claim.Hashes) > maxListedKeys {
 					claim.All, claim.Hashes = true, nil
 				}
