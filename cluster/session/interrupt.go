@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/tributarydb/tributary/exec/turn"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
@@ -67,6 +68,7 @@ func (i *interrupts) watch(ctx context.Context) (context.Context, *watch, error)
 	if err := i.Killed(); err != nil {
 		return nil, nil, err
 	}
+	turn.Soon()
 	ctx, cancel := context.WithCancelCause(ctx)
 	w := &watch{of: i, cancel: cancel}
 	w.resume()

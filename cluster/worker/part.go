@@ -8,6 +8,7 @@ import (
 	"github.com/tributarydb/tributary/exec/function"
 	"github.com/tributarydb/tributary/exec/op"
 	"github.com/tributarydb/tributary/exec/task"
+	"github.com/tributarydb/tributary/exec/turn"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/planner/stage"
 )
@@ -23,6 +24,7 @@ type part struct {
 	mu    sync.Mutex
 	tasks []*task.Task // of the stages, in reverse order; the root's is the last
 	wg    sync.WaitGroup
+	rest  func() // when its threads no longer work
 }
 
 // partConfig is the configuration shared by the tasks of a part.
@@ -47,6 +49,7 @@ type partConfig struct {
 func newPart(ctx context.Context, all []plan.Stage, gateway bool, c *partConfig) *part {
 	p := &part{feeds: map[plan.StageID]*feed{}}
 	ctx, p.cancel = context.WithCancelCause(ctx)
+	p.rest = turn.Work(c.runtime.Threads)
 	p.begin = func(conf build.Config) (*task.Task, error) { return task.Start(ctx, conf) }
 	for i := range all {
 		s := &all[i]
@@ -122,6 +125,7 @@ func (p *part) stop(cause error) {
 		_ = t.Close()
 	}
 	p.wg.Wait()
+	p.rest()
 }
 
 // stats returns the counters of all tasks.

@@ -11,6 +11,7 @@ import (
 	"github.com/tributarydb/tributary/exec/op"
 	"github.com/tributarydb/tributary/exec/store"
 	"github.com/tributarydb/tributary/exec/task"
+	"github.com/tributarydb/tributary/exec/turn"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/planner/stage"
 	"github.com/tributarydb/tributary/sql/catalog"
@@ -25,6 +26,7 @@ type singleStage struct {
 	start    func() error
 	left     bool // a row was returned
 	closed   sync.Once
+	rest     func() // when its threads no longer work
 	attempts int
 	splits   int
 
@@ -58,7 +60,14 @@ func newSingleStage(ctx context.Context, s *Statement, root *plan.Stage, manifes
 		r.task, r.queue = t, q
 		return nil
 	}
-	return r, r.start()
+	if err := r.start(); err != nil {
+		return nil, err
+	}
+	r.rest = func() {}
+	if !root.Short {
+		r.rest = turn.Work(s.runtime().Threads)
+	}
+	return r, nil
 }
 
 // keySplits returns a leaf's splits; for a lookup by key, those that may have the key.
@@ -136,6 +145,7 @@ func (r *singleStage) Next(ctx context.Context) (*batch.Batch, error) {
 func (r *singleStage) Close() error {
 	err := r.task.Close()
 	r.closed.Do(func() {
+		r.rest()
 		r.s.unset()
 		r.s.g.w.cfg.noted(r.s.id, r.root, r.task)
 	})

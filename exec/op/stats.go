@@ -3,12 +3,12 @@ package op
 import (
 	"context"
 	"io"
-	"runtime"
 	"sync/atomic"
 	"time"
 
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/mem"
+	"github.com/tributarydb/tributary/exec/turn"
 	"github.com/tributarydb/tributary/planner/plan"
 )
 
@@ -61,13 +61,8 @@ type counted struct {
 	below  [][]Operator
 	done   bool
 	failed bool      // its Close has
-	turn   time.Time // when its thread last let others go first
+	last   time.Time // when its thread last let others go first
 }
-
-// turn is for how long a thread works before it lets others go first: those that have just been woken, such as a statement of
-// a few rows, a commit or a heartbeat. The runtime itself takes a processor away only after ten milliseconds, and each of
-// them needs one several times.
-const turn = time.Millisecond
 
 func (c *counted) Open(ctx context.Context) error {
 	t := time.Now()
@@ -79,12 +74,12 @@ func (c *counted) Open(ctx context.Context) error {
 func (c *counted) Next(ctx context.Context) (*batch.Batch, error) {
 	t := time.Now()
 	switch {
-	case c.turn.IsZero():
-		c.turn = t
-	case t.Sub(c.turn) >= turn:
-		runtime.Gosched()
+	case c.last.IsZero():
+		c.last = t
+	case t.Sub(c.last) >= turn.Length:
+		turn.Give()
 		t = time.Now()
-		c.turn = t
+		c.last = t
 	}
 	b, err := c.in.Next(ctx)
 	c.s.Nanos.Add(int64(time.Since(t)))

@@ -12,6 +12,7 @@ import (
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/build"
 	"github.com/tributarydb/tributary/exec/op"
+	"github.com/tributarydb/tributary/exec/turn"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
@@ -84,6 +85,7 @@ func (t *Task) thread(ctx context.Context, thread int, root op.Operator, out *ou
 	where := fmt.Sprintf("stage %d thread %d", t.stage.ID, thread)
 	did := &t.threads[thread]
 	did.Start = time.Now()
+	defer turn.Soon()
 	err := op.Guard(where, func() error {
 		if err := root.Open(ctx); err != nil {
 			return err

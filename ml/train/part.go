@@ -3,13 +3,13 @@ package train
 import (
 	"context"
 	"math"
-	"runtime"
 	"sync"
 	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
 
 	"github.com/tributarydb/tributary/exec/op"
+	"github.com/tributarydb/tributary/exec/turn"
 	"github.com/tributarydb/tributary/ml/canon"
 	"github.com/tributarydb/tributary/ml/family"
 	"github.com/tributarydb/tributary/ml/reduce"
@@ -377,6 +377,7 @@ func (p *Part) Run(ctx context.Context) error {
 		threads = max(threads, 1) // a node without leaves may still have a partial of the node
 	}
 	rests := make([]family.Message, threads)
+	defer turn.Work(threads)()
 	var next atomic.Int64
 	var failed atomic.Bool
 	g, inner := errgroup.WithContext(ctx)
@@ -392,7 +393,7 @@ func (p *Part) Run(ctx context.Context) error {
 					giveWay = make()
 				}
 				for {
-					runtime.Gosched() // short statements and commits go first, as between the batches of a query
+					turn.Give() // short statements and commits go first, as between the batches of a query
 					giveWay(inner)
 					i := int(next.Add(1)) - 1
 					if i >= len(p.items) || failed.Load() {

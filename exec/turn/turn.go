@@ -1,0 +1,77 @@
+package turn
+
+import (
+	"context"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Length is for how long a thread works before it lets others go first: those that have just been woken, such as a statement of
+// a few rows, a commit or a heartbeat. The runtime itself takes a processor away only after ten milliseconds, and each of
+// them needs one several times.
+const Length = time.Millisecond
+
+var (
+	threads atomic.Int32             // of all statements that work
+	changed = make(chan struct{}, 1) // has a value where their number may not be what Run has seen
+	crowded atomic.Bool              // there is a processor for each thread
+)
+
+// Work notes that a statement works with that many threads, until end is called. Any goroutine may call end, and twice.
+func Work(n int) (end func()) {
+	add(n)
+	return sync.OnceFunc(func() { add(-n) })
+}
+
+func add(n int) {
+	threads.Add(int32(n))
+	select {
+	case changed <- struct{}{}:
+	default:
+	}
+}
+
+// Give lets others go first. What works for long calls it each Length, on its own goroutine.
+func Give() {
+	if crowded.Load() {
+		slice(longSlice)
+		return
+	}
+	runtime.Gosched()
+}
+
+// Soon is called where a goroutine begins what is answered soon, or has done what took long.
+func Soon() {
+	if crowded.Load() {
+		slice(soonSlice)
+	}
+}
+
+// Run sets how many processors the runtime has, until ctx ends.
+func Run(ctx context.Context, cores, spare int) {
+	p := Processors{Cores: cores, Spare: spare}
+	now := cores + spare
+	runtime.GOMAXPROCS(now)
+	wait := time.NewTimer(0)
+	defer wait.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-changed:
+		case <-wait.C:
+		}
+		n, again := p.For(int(threads.Load()), time.Now())
+		if n != now {
+			runtime.GOMAXPROCS(n)
+			now = n
+			crowded.Store(n > cores+spare)
+		}
+		wait.Stop()
+		if again > 0 {
+			wait.Reset(again)
+		}
+	}
+}
