@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/RoaringBitmap/roaring"
@@ -42,7 +43,7 @@ type keyTable struct {
 	rel  *catalog.Relation
 	cols []store.WriterColumn
 	scan *plan.Scan
-	rows int // read one by one
+	rows atomic.Int32 // read one by one
 }
 
 func newKeyTable(t *testing.T, pool *mem.Pool) *keyTable {
@@ -102,7 +103,7 @@ func (k *keyTable) find(t *testing.T, m *catalog.Manifest, conds ...expr.Expr) (
 	} else if known && (b == nil && len(got) > 0 || b != nil && key.IsWhole() && !slices.Contains(ids, b.Seq)) {
 		t.Fatalf("one row: %v, not of %v", b, ids)
 	} else if known {
-		k.rows++
+		k.rows.Add(1)
 	}
 	return got, ids, read
 }
@@ -156,8 +157,8 @@ func TestKeySplits(t *testing.T) {
 		if known < 100 {
 			t.Errorf("indexes knew of %d keys that they are not there", known)
 		}
-		if k.rows < 100 {
-			t.Errorf("%d rows were read one by one", k.rows)
+		if k.rows.Load() < 100 {
+			t.Errorf("%d rows were read one by one", k.rows.Load())
 		}
 	}()
 	for step := range 1000 {
