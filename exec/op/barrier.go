@@ -50,6 +50,11 @@ func (b *Barrier) Wait(ctx context.Context, serial func() error) error {
 		case <-r.done:
 			return r.err
 		case <-ctx.Done():
+			b.mu.Lock()
+			if !r.running { // it does not wait any more: else the next to arrive would count as the last
+				b.waiting--
+			}
+			b.mu.Unlock()
 			return ctx.Err()
 		case <-changed:
 		}
