@@ -304,7 +304,7 @@ type reader struct {
 	read    int64         // rows read
 
 	seg   *segment
-	back  func()        // gives seg back, and then nothing that was read may be of its file; nil: the pin holds it
+	back  func()        // gives seg back, and then no batch may have anything of its file; nil: the pin holds it
 	dicts []arrow.Array // where back is not nil, copies of seg's dictionaries by column of the scan, once read
 	cols  []int         // per column of the scan: its place in the segment, -1 none
 	group int           // the group that start and arrs are of; -1 none
@@ -483,6 +483,13 @@ func (r *reader) rows(ctx context.Context, n int) (*batch.Batch, error) {
 			cols[i] = arr
 		}
 	}
+	if r.back != nil {
+		for i := range r.cols {
+			if r.cols[i] >= 0 {
+				cols[i] = r.copied(i, cols[i])
+			}
+		}
+	}
 	return &batch.Batch{Cols: cols, N: n, Sel: sel, Seq: RowID(r.ordinal, uint32(r.at))}, nil
 }
 
@@ -520,9 +527,6 @@ func (r *reader) column(i, n int) (arrow.Array, error) {
 		if err != nil {
 			return nil, err
 		}
-		if r.back != nil {
-			arr = r.copied(i, arr)
-		}
 		r.arrs[i] = arr
 	}
 	from := r.at - r.start
@@ -532,7 +536,7 @@ func (r *reader) column(i, n int) (arrow.Array, error) {
 	return types.Shareable(array.NewSlice(r.arrs[i], from, from+int64(n))), nil
 }
 
-// copied returns column i of a group in memory of its own, over one copy of its dictionary.
+// copied returns rows of column i in memory of its own, over one copy of its dictionary.
 func (r *reader) copied(i int, arr arrow.Array) arrow.Array {
 	d, ok := arr.(*array.Dictionary)
 	if !ok {
