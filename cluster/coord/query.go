@@ -37,15 +37,6 @@ func (c *dispatcher) query(ctx context.Context, stmt *parse.Statement, params []
 		// A single statement outside a transaction block reads one state and commits nothing,
 		// so its row locks would have no effect.
 		locks := len(made.Locks) > 0 && c.s.Shared()
-		known := !locks
-		if locks {
-			var g *planner.Planned
-			if g, known, _ = planner.Generic(first.b.Wide(), nil); known {
-				if _, err := x.AwaitTurn(g); err != nil {
-					return nil, err
-				}
-			}
-		}
 		open := func() (*write.Executor, *planner.Bound, error) {
 			view, err := c.bindView(x.Ctx, x.Txn.Txn, func(now *catalog.State) (*planner.Bound, error) {
 				return c.queries.Bind(x.Caller, now, stmt, query.Poll(x.Ctx))
@@ -67,30 +58,18 @@ func (c *dispatcher) query(ctx context.Context, stmt *parse.Statement, params []
 			}
 			return x.Open(view.b.In(view.st)), view.b, nil
 		}
-		r, b, err := open()
-		if err == nil && !known {
-			var g *planner.Planned
-			late := false
-			if g, err = r.Generic(x.Ctx, b.Wide()); err == nil {
-				late, err = x.AwaitTurn(g)
+		start, read := open, (*write.Executor).SelectBound
+		if locks {
+			start = func() (*write.Executor, *planner.Bound, error) {
+				return inTurn(x, first.b, (*planner.Bound).Wide, open)
 			}
-			if err != nil || late {
-				r.Close()
-			}
-			if late && err == nil {
-				r, b, err = open()
-			}
+			read = (*write.Executor).SelectLocked
 		}
+		r, b, err := start()
 		if err != nil {
 			return nil, err
 		}
-		var rows op.BatchReader
-		var cols []plan.Column
-		if locks {
-			rows, cols, err = r.SelectLocked(b)
-		} else {
-			rows, cols, err = r.SelectBound(b)
-		}
+		rows, cols, err := read(r, b)
 		if err != nil {
 			r.Close()
 			return nil, err
@@ -116,35 +95,46 @@ func (c *dispatcher) dml(ctx context.Context, stmt *parse.Statement, params []ty
 		if err := x.Txn.Writable(write.Verb(b.DML.Kind)); err != nil {
 			return nil, err
 		}
-		g, known, _ := planner.Generic(b, nil)
-		if _, err := x.AwaitTurn(g); err != nil {
+		r, b, err := inTurn(x, b, func(b *planner.Bound) *planner.Bound { return b }, func() (*write.Executor, *planner.Bound, error) {
+			return openDML(c.queries, x, stmt, cols)
+		})
+		if err != nil {
 			return nil, err
 		}
-		for {
-			r, b, err := openDML(c.queries, x, stmt, cols)
-			if err != nil {
-				return nil, err
-			}
-			defer r.Close()
-			if !known {
-				known = true
-				g, err := r.Generic(x.Ctx, b)
-				if err != nil {
-					return nil, err
-				}
-				if late, err := x.AwaitTurn(g); err != nil {
-					return nil, err
-				} else if late {
-					continue
-				}
-			}
-			w, err := r.ModifyBound(b)
-			if err != nil {
-				return nil, err
-			}
-			return dmlResult(w, cols)
+		defer r.Close()
+		w, err := r.ModifyBound(b)
+		if err != nil {
+			return nil, err
 		}
+		return dmlResult(w, cols)
 	}}, nil
+}
+
+// inTurn opens an execution of a statement when it is its turn to write the rows that it writes or locks by their keys
+// (write.Statement.TakeTurn), which the generic plan of form names. Where the plan is known only once the statement is open, and
+// others had their turn meanwhile, it is opened once more, to read what they have written.
+func inTurn(x *session.Execution, first *planner.Bound, form func(*planner.Bound) *planner.Bound,
+	open func() (*write.Executor, *planner.Bound, error)) (*write.Executor, *planner.Bound, error) {
+	g, known, _ := planner.Generic(form(first), nil)
+	if _, err := x.AwaitTurn(g); err != nil {
+		return nil, nil, err
+	}
+	r, b, err := open()
+	if err != nil || known {
+		return r, b, err
+	}
+	late := false
+	if g, err = r.Generic(x.Ctx, form(b)); err == nil {
+		late, err = x.AwaitTurn(g)
+	}
+	if err == nil && !late {
+		return r, b, nil
+	}
+	r.Close()
+	if err != nil {
+		return nil, nil, err
+	}
+	return open()
 }
 
 // openDML opens an execution of a statement that writes, over a view of now; cols are the columns of its RETURNING.
