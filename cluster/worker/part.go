@@ -2,6 +2,7 @@ package worker
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	"github.com/tributarydb/tributary/exec/build"
@@ -49,7 +50,6 @@ type partConfig struct {
 func newPart(ctx context.Context, all []plan.Stage, gateway bool, c *partConfig) *part {
 	p := &part{feeds: map[plan.StageID]*feed{}}
 	ctx, p.cancel = context.WithCancelCause(ctx)
-	p.rest = turn.Work(c.runtime.Threads)
 	p.begin = func(conf build.Config) (*task.Task, error) { return task.Start(ctx, conf) }
 	for i := range all {
 		s := &all[i]
@@ -59,6 +59,11 @@ func newPart(ctx context.Context, all []plan.Stage, gateway bool, c *partConfig)
 		p.stages = append(p.stages, s)
 		p.feeds[s.ID] = newFeed(s, c.tables, c.sources, c.done)
 	}
+	threads := 0
+	if slices.ContainsFunc(p.stages, func(s *plan.Stage) bool { return !s.Short }) {
+		threads = c.runtime.Threads
+	}
+	p.rest = turn.Work(threads)
 	return p
 }
 

@@ -63,10 +63,11 @@ func newSingleStage(ctx context.Context, s *Statement, root *plan.Stage, manifes
 	if err := r.start(); err != nil {
 		return nil, err
 	}
-	r.rest = func() {}
+	threads := 0
 	if !root.Short {
-		r.rest = turn.Work(s.runtime().Threads)
+		threads = s.threads(c.Threads())
 	}
+	r.rest = turn.Work(threads)
 	return r, nil
 }
 

@@ -30,15 +30,15 @@ type server struct {
 	access  *access
 	log     *slog.Logger
 	failed  chan error // of a listener
-	// processors ends the setting of how many the runtime has.
-	processors func()
+	// stopTurns is what processors returned.
+	stopTurns func()
 }
 
 // startServer opens the listeners, starts the node and serves. Ports 0 are
 // resolved before the node starts, so that the cluster learns the real ones. Without an
 // address for clients only this process can connect (dial), and without one for the page there is none.
 func startServer(ctx context.Context, o node.Options, listenPG, listenHTTP string, insecure bool, access *access) (_ *server, err error) {
-	s := &server{access: access, log: o.Log, failed: make(chan error, 2), processors: processors()}
+	s := &server{access: access, log: o.Log, failed: make(chan error, 2), stopTurns: processors()}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.close(0))
@@ -96,7 +96,7 @@ func startServer(ctx context.Context, o node.Options, listenPG, listenHTTP strin
 
 // close lets connections drain for so long, then stops the server.
 func (s *server) close(drain time.Duration) error {
-	defer s.processors()
+	defer s.stopTurns()
 	ctx, cancel := context.WithTimeout(context.Background(), drain)
 	defer cancel()
 	if s.page != nil {

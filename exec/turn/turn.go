@@ -19,8 +19,12 @@ var (
 	crowded atomic.Bool              // there is a processor for each thread
 )
 
-// Work notes that a statement works with that many threads, until end is called. Any goroutine may call end, and twice.
+// Work notes that a statement works with that many threads, 0 for one that is soon done, until end is called. Any goroutine may
+// call end, and twice.
 func Work(n int) (end func()) {
+	if n == 0 {
+		return func() {}
+	}
 	add(n)
 	return sync.OnceFunc(func() { add(-n) })
 }
@@ -49,11 +53,18 @@ func Soon() {
 	}
 }
 
-// Run sets how many processors the runtime has, until ctx ends.
+// Run sets how many processors the runtime has, until ctx ends: then as many as while few threads work.
 func Run(ctx context.Context, cores, spare int) {
 	p := Processors{Cores: cores, Spare: spare}
-	now := cores + spare
-	runtime.GOMAXPROCS(now)
+	now := 0
+	set := func(n int) {
+		if n != now {
+			runtime.GOMAXPROCS(n)
+			crowded.Store(n > cores+spare)
+			now = n
+		}
+	}
+	defer set(cores + spare)
 	wait := time.NewTimer(0)
 	defer wait.Stop()
 	for {
@@ -64,11 +75,7 @@ func Run(ctx context.Context, cores, spare int) {
 		case <-wait.C:
 		}
 		n, again := p.For(int(threads.Load()), time.Now())
-		if n != now {
-			runtime.GOMAXPROCS(n)
-			now = n
-			crowded.Store(n > cores+spare)
-		}
+		set(n)
 		wait.Stop()
 		if again > 0 {
 			wait.Reset(again)
