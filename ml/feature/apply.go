@@ -8,6 +8,7 @@ import (
 
 	"github.com/tributarydb/tributary/exec/kernel/f64"
 	"github.com/tributarydb/tributary/ml/block"
+	"github.com/tributarydb/tributary/ml/canon"
 	"github.com/tributarydb/tributary/ml/record"
 	"github.com/tributarydb/tributary/ml/words"
 	"github.com/tributarydb/tributary/sql/types"
@@ -158,19 +159,10 @@ func (c *FitCol) finder() func(key []byte) int32 {
 		}
 		k := known.find(key)
 		if k < 0 && shared > 0 {
-			k = int32(len(c.Cats)) + int32(spread(key)%uint64(shared))
+			k = int32(len(c.Cats)) + int32(canon.Hash(key)%uint64(shared))
 		}
 		return k
 	}
-}
-
-// spread is the hash of a category: FNV-1a, which models depend on.
-func spread(key []byte) uint64 {
-	h := uint64(14695981039346656037)
-	for _, b := range key {
-		h = (h ^ uint64(b)) * 1099511628211
-	}
-	return h ^ h>>32
 }
 
 // fill writes features chunk by chunk; cols are the source's columns of f.Cols.

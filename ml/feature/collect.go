@@ -6,6 +6,7 @@ import (
 
 	"github.com/tributarydb/tributary/exec/kernel/exact"
 	"github.com/tributarydb/tributary/exec/kernel/f64"
+	"github.com/tributarydb/tributary/ml/canon"
 	"github.com/tributarydb/tributary/ml/record"
 	"github.com/tributarydb/tributary/ml/words"
 	"github.com/tributarydb/tributary/sql/types"
@@ -363,7 +364,7 @@ func (k *collector) categories(v *record.View, i, from, n int, w []float64) erro
 		case b != nil && weight > 0:
 			if k.col.Encoder == Hashed { // which may have any number of values
 				var slot [4]byte
-				le.PutUint32(slot[:], uint32(spread(b)%uint64(k.col.Buckets)))
+				le.PutUint32(slot[:], uint32(canon.Hash(b)%uint64(k.col.Buckets)))
 				b = slot[:]
 			}
 			t := k.counter.of(b)

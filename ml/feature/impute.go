@@ -90,10 +90,14 @@ func (k *joint) add(row []float64, weight float64, weighted bool) error {
 		return errArrayLength(k.c.Name, len(k.c.Elements), len(row))
 	}
 	if k.c.Encoder == NearestRows {
-		k.donor(row, weight, weighted)
-	} else if err := k.products(row, weight, weighted); err != nil {
-		return err
+		return k.donor(row, weight, weighted)
 	}
+	return k.products(row, weight, weighted)
+}
+
+// hold charges what is to be held, if it is more than ever.
+func (k *joint) hold(bytes int64) error {
+	k.held = max(k.held, bytes)
 	for ; k.held > k.charged; k.charged += jointStep {
 		if err := k.charge(jointStep); err != nil {
 			return err
@@ -102,7 +106,7 @@ func (k *joint) add(row []float64, weight float64, weighted bool) error {
 	return nil
 }
 
-func (k *joint) donor(row []float64, weight float64, weighted bool) {
+func (k *joint) donor(row []float64, weight float64, weighted bool) error {
 	k.key = k.key[:0]
 	some := false
 	for _, x := range row {
@@ -112,14 +116,16 @@ func (k *joint) donor(row []float64, weight float64, weighted bool) {
 		k.key = le.AppendUint64(k.key, math.Float64bits(x))
 	}
 	if !some || impute.Hash(k.key) > k.farthest {
-		return
+		return nil
+	}
+	if err := k.hold(int64(len(k.counter.keys)+1) * int64(donorBytes+2*len(k.key))); err != nil {
+		return err
 	}
 	t := k.counter.of(k.key)
 	t.n++
 	t.w.add(weight, weighted)
-	n, most := len(k.counter.keys), impute.Samples(k.c.Boundaries)
-	if k.held = max(k.held, int64(n)*int64(donorBytes+2*len(k.key))); n < 2*most {
-		return
+	if len(k.counter.keys) < 2*impute.Samples(k.c.Boundaries) {
+		return nil
 	}
 	kept := keepDonors(k.counter.list(), k.c)
 	k.counter, k.farthest = catCounter{}, 0
@@ -127,6 +133,7 @@ func (k *joint) donor(row []float64, weight float64, weighted bool) {
 		k.farthest = max(k.farthest, impute.Hash([]byte(d.Key)))
 		*k.counter.of([]byte(d.Key)) = tally{d.N, d.W}
 	}
+	return nil
 }
 
 // keepDonors returns those of the least hashes, as many as the column keeps; the list is ascending by key.
@@ -166,12 +173,14 @@ func (k *joint) products(row []float64, weight float64, weighted bool) error {
 	}
 	p := k.patterns[has]
 	if p == nil {
-		p = &patternSums{sums: make(impute.Products, impute.NumberOfProducts(len(numbers)))}
-		k.patterns[has] = p
-		k.entries += entriesOf(len(numbers))
-		if k.held += int64(entriesOf(len(numbers))) * patternBytes; k.entries > maxPatternEntries {
+		if k.entries += entriesOf(len(numbers)); k.entries > maxPatternEntries {
 			return errManyPatterns(k.c.Name)
 		}
+		if err := k.hold(int64(k.entries) * patternBytes); err != nil {
+			return err
+		}
+		p = &patternSums{sums: make(impute.Products, impute.NumberOfProducts(len(numbers)))}
+		k.patterns[has] = p
 	}
 	p.n++
 	p.w.add(weight, weighted)

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/tributarydb/tributary/exec/kernel/exact"
+	"github.com/tributarydb/tributary/ml/canon"
 )
 
 // Products are the exact sums of the numbers of rows that have gaps in the same places, then of the products of every two
@@ -66,13 +67,9 @@ func (p Products) Pattern(has uint64, weight float64, means []float64) Pattern {
 	return out
 }
 
-// Hash gives rows an order that has nothing to do with their numbers. Models depend on it: FNV-1a, and the finaliser of SplitMix64.
+// Hash gives rows an order that has nothing to do with their numbers. Models depend on it: it is finished as SplitMix64 is.
 func Hash(row []byte) uint64 {
-	v := uint64(14695981039346656037)
-	for _, b := range row {
-		v = (v ^ uint64(b)) * 1099511628211
-	}
-	v ^= v >> 32
+	v := canon.Hash(row)
 	v = (v ^ v>>30) * 0xbf58476d1ce4e5b9
 	v = (v ^ v>>27) * 0x94d049bb133111eb
 	return v ^ v>>31
