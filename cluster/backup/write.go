@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -27,6 +26,8 @@ type Options struct {
 	// Source gives the bytes of a file to take, which verifies them.
 	Source func(ctx context.Context, f *catalog.Segment, take Take) error
 	Rate   int64 // bytes a second that are read, 0 for no limit
+	// Busy reports whether statements run, to which a backup without a rate leaves most of the time; nil: none do.
+	Busy func() bool
 	// Total is told before the first file is written how many bytes are needed; nil for nobody.
 	Total func(bytes int64)
 	// Progress is called at most once a second, by the goroutine that called Write.
@@ -69,7 +70,7 @@ func (d *Dir) Write(ctx context.Context, h Head, state *catalog.State, o Options
 	if h.Micros, h.Whole = max(state.Time().UnixMicro(), 0), !d.owner.IsZero() && h.Objects == ""; !h.Whole {
 		state = lasting
 	}
-	w := &writer{d: d, o: o, limit: limiter{rate: o.Rate}}
+	w := &writer{d: d, o: o, pace: pace{rate: o.Rate, busy: o.Busy}}
 	w.of, w.ofBytes = int64(len(files)), 0
 	for _, f := range files {
 		w.ofBytes += f.Bytes
@@ -113,9 +114,9 @@ func unique(state *catalog.State) (out []*catalog.Segment) {
 
 // writer writes the files of one backup.
 type writer struct {
-	d     *Dir
-	o     Options
-	limit limiter
+	d    *Dir
+	o    Options
+	pace pace
 
 	of, ofBytes           int64
 	files, bytes, written atomic.Int64
@@ -182,12 +183,13 @@ func (w *writer) put(ctx context.Context, f *catalog.Segment) error {
 	}
 	err := w.o.Source(ctx, f, func(read func(func([]byte) error) error) error {
 		sum := store.SumOf(f)
-		n := int64(0)
+		n, last := int64(0), time.Now()
 		err := w.d.fs.Write(path, func(to io.Writer) error {
 			err := read(func(b []byte) error {
-				if err := w.limit.wait(ctx, len(b)); err != nil {
+				if err := w.pace.wait(ctx, len(b), time.Since(last)); err != nil {
 					return err
 				}
+				last = time.Now()
 				if f.Bytes > 0 && n+int64(len(b)) > f.Bytes {
 					return &store.CorruptError{Segment: f.ID, What: "more bytes than it has"}
 				}
@@ -212,35 +214,6 @@ func (w *writer) put(ctx context.Context, f *catalog.Segment) error {
 		return ioError(err, w.d.path)
 	}
 	return nil
-}
-
-// limiter makes all who wait take as long as a rate allows.
-type limiter struct {
-	rate int64 // bytes a second, 0 for no limit
-	mu   sync.Mutex
-	free time.Time // when the next may go on
-}
-
-func (l *limiter) wait(ctx context.Context, n int) error {
-	if l.rate <= 0 {
-		return ctx.Err()
-	}
-	l.mu.Lock()
-	now := time.Now()
-	if l.free.Before(now) {
-		l.free = now
-	}
-	until := l.free.Sub(now)
-	l.free = l.free.Add(time.Duration(float64(n) / float64(l.rate) * float64(time.Second)))
-	l.mu.Unlock()
-	t := time.NewTimer(until)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 // Keep removes all but the newest n backups of the same objects of a cluster, of an archive the commits before the first backup that

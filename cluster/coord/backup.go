@@ -15,6 +15,7 @@ import (
 	"github.com/tributarydb/tributary/exec/object"
 	"github.com/tributarydb/tributary/exec/store"
 	"github.com/tributarydb/tributary/exec/sysview"
+	"github.com/tributarydb/tributary/exec/turn"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
@@ -145,7 +146,7 @@ func (c backups) backupTo(ctx context.Context, x *session.Execution, n *parse.Ba
 		return nil, err
 	}
 	shown := x.Report((&sysview.Progress{Of: "basebackup"}).Enter("estimating backup size"))
-	o := backup.Options{Rate: rate, Total: func(n int64) {
+	o := backup.Options{Rate: rate, Busy: turn.Busy, Total: func(n int64) {
 		shown.OfBytes.Store(n)
 		shown.Enter("streaming database files")
 	}, Progress: func(p backup.Progress) {

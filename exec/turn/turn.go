@@ -17,7 +17,20 @@ var (
 	threads atomic.Int32             // of all statements that work
 	changed = make(chan struct{}, 1) // has a value where their number may not be what Run has seen
 	crowded atomic.Bool              // there is a processor for each thread
+
+	epoch = time.Now()
+	began atomic.Int64 // when a statement began or ended last, as time since epoch; 0: none did
 )
+
+// recently is for how long after a statement the next one is expected.
+const recently = 250 * time.Millisecond
+
+// Busy reports whether statements work, or one did so recently that others will follow: then what nobody waits for, such as a
+// backup, goes slowly.
+func Busy() bool {
+	last := began.Load()
+	return threads.Load() > 0 || last > 0 && time.Since(epoch)-time.Duration(last) < recently
+}
 
 // Work notes that a statement works with that many threads, 0 for one that is soon done, until end is called. Any goroutine may
 // call end, and twice.
@@ -48,6 +61,7 @@ func Give() {
 
 // Soon is called where a goroutine begins what is answered soon, or has done what took long.
 func Soon() {
+	began.Store(int64(time.Since(epoch)))
 	if crowded.Load() {
 		slice(soonSlice)
 	}

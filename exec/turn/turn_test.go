@@ -39,3 +39,24 @@ func TestRun(t *testing.T) {
 	cancel()
 	<-ran
 }
+
+// TestBusy: statements run while threads of theirs work, and for a while after one began.
+func TestBusy(t *testing.T) {
+	defer began.Store(began.Swap(0))
+	if Busy() {
+		t.Error("busy without a statement")
+	}
+	end := Work(1)
+	if !Busy() {
+		t.Error("not busy while a thread works")
+	}
+	end()
+	Soon()
+	if !Busy() {
+		t.Error("not busy just after a statement")
+	}
+	began.Store(int64(time.Since(epoch) - 2*recently))
+	if Busy() {
+		t.Error("busy long after the last statement")
+	}
+}

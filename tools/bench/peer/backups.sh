@@ -3,7 +3,7 @@
 #
 #   bash tools/bench/peer/backups.sh [GIGABYTES [DIRECTORY]]
 #
-# Nodes, backups and copies lie in the directory, which needs six times the size. Needs psql. Each copy is synced, as backups and
+# and how long statements take beside one. Nodes, backups and copies lie in the directory, which needs six times the size. Needs psql and pgbench. Each copy is synced, as backups and
 # restores are. COLD=1 drops the cache of files before each, as root.
 set -euo pipefail
 gigabytes=${1:-1}
@@ -55,6 +55,24 @@ ask "DELETE FROM t1 WHERE i % 50 = 0"
 ask "INSERT INTO t1 SELECT i, md5(i::text), 'new', 0 FROM generate_series(1, $((33000 * 4 * gigabytes))) i"
 timed "second backup, after 1 % was added and as much deleted" ask "BACKUP TO '$work/b3'"
 sed 's/^/  /' "$work/said"
+printf '\\set k random(1, 3300000)\nSELECT x FROM points WHERE k = :k\n' >"$work/look-up"
+printf '\\set k random(1, 3300000)\nUPDATE points SET x = x + 1 WHERE k = :k\n' >"$work/update"
+printf 'SELECT substr(a, 1, 4), count(*), sum(x) FROM t1 GROUP BY 1 ORDER BY 2 DESC LIMIT 5\n' >"$work/groups"
+ask "CREATE TABLE points (k bigint PRIMARY KEY, x double precision)"
+ask "INSERT INTO points SELECT i, random() FROM generate_series(1, 3300000) i"
+one=$(address one pg)
+run() { # SCRIPT WHEN: one client for five seconds
+  pgbench -h "${one%:*}" -p "${one#*:}" -U tributary -n -M prepared -T 5 -f "$work/$1" tributary 2>"$work/pgbench.log" |
+    awk -v what="$1, $2" '/latency average/ { printf "%-55s %7.3f ms\n", what, $4 }'
+}
+for script in look-up update groups look-up update groups; do
+  run $script alone
+  touch "$work/backing"
+  while [ -e "$work/backing" ]; do ask "BACKUP TO '$work/b1'" >"$work/said" 2>&1 && rm -rf "$work/b1"; done &
+  run $script 'beside backups'
+  rm "$work/backing"
+  wait $!
+done
 kill "${pids[@]}"
 wait
 pids=()
