@@ -33,6 +33,23 @@ type Mapping struct {
 	// whatever has its name by now. It takes a fifth of FS.Stat's time. It is nil where the file is not open any more.
 	Stat  func() (size, modified int64, err error)
 	Unmap func()
+
+	advise func(b []byte, random bool) // tells the system how pages of Data will be read; nil: it need not know
+}
+
+// Random says that parts of the file are read, and not what lies around them. Systems read up to 8 MiB around a page that is
+// missing, of which a scan of a few columns needs little. Without Prefetch each page is then read on its own.
+func (m *Mapping) Random() {
+	if m.advise != nil {
+		m.advise(m.Data, true)
+	}
+}
+
+// Prefetch has the system begin to read bytes that are needed soon, of a mapping that is not empty. It does not wait for them.
+func (m *Mapping) Prefetch(off, n int64) {
+	if m.advise != nil {
+		m.advise(m.Data[off:off+n], false)
+	}
 }
 
 // File is a file being written.

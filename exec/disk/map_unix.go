@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"sync/atomic"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -34,7 +35,7 @@ func mapFile(path string) (*Mapping, error) {
 	}
 	if kept.Add(1) > mostOpen {
 		kept.Add(-1)
-		return &Mapping{Data: data, Unmap: func() { unix.Munmap(data) }}, f.Close()
+		return &Mapping{Data: data, Unmap: func() { unix.Munmap(data) }, advise: advise}, f.Close()
 	}
 	return &Mapping{
 		Data: data,
@@ -48,7 +49,21 @@ func mapFile(path string) (*Mapping, error) {
 			f.Close()
 			kept.Add(-1)
 		},
+		advise: advise,
 	}, nil
+}
+
+// advise tells the kernel how mapped bytes will be read, from the page on in which they begin. It is a hint.
+func advise(b []byte, random bool) {
+	advice := unix.MADV_WILLNEED
+	if random {
+		advice = unix.MADV_RANDOM
+	}
+	if len(b) == 0 {
+		return
+	}
+	before := int(uintptr(unsafe.Pointer(unsafe.SliceData(b))) & uintptr(os.Getpagesize()-1))
+	_ = unix.Madvise(unsafe.Slice((*byte)(unsafe.Add(unsafe.Pointer(unsafe.SliceData(b)), -before)), len(b)+before), advice)
 }
 
 // Free is the bytes that a process without privileges may still write to the

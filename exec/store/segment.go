@@ -32,8 +32,10 @@ type segment struct {
 	data     []byte                                   // a file's bytes
 	stat     func() (size, modified int64, err error) // of the file that is mapped; nil: it is asked for by its name
 	unmap    func()
+	prefetch func(off, n int64)
 	now      func() time.Time
 	verified []atomic.Int64 // per chunk, group by group, then the dictionaries: when, 0 for never
+	fetched  []atomic.Int64 // when the system was told to read a chunk; as verified
 	mu       sync.Mutex
 	dicts    []arrow.ArrayData // per column, once read
 
@@ -83,6 +85,7 @@ func (s *segment) array(group, col int) (arrow.Array, error) {
 	case formNulls:
 		return batch.Nulls(fc.Type.Arrow(), int(g.Rows)), nil
 	case formDict:
+		s.fetch(group, col)
 		dict, err := s.dict(col)
 		if err != nil {
 			return nil, err
@@ -94,11 +97,34 @@ func (s *segment) array(group, col int) (arrow.Array, error) {
 		d := array.NewDataWithDictionary(types.DictArrow, idx.Len(), idx.Buffers(), idx.NullN(), 0, dict)
 		return types.Shareable(array.MakeFromData(d)), nil
 	}
+	s.fetch(group, col)
 	d, err := s.read(c, group*len(s.foot.Cols)+col, fc.Type.Arrow())
 	if err != nil {
 		return nil, err
 	}
 	return array.MakeFromData(d), nil
+}
+
+// fetchAfter is for how long a chunk that was read counts as being in memory: to ask for one of a megabyte that is there takes ten
+// microseconds.
+const fetchAfter = time.Second
+
+// fetch has the system read one column of a group as a whole, and of the next with it, as most who read a column go on there.
+func (s *segment) fetch(group, col int) {
+	if g := s.foot.Groups; s.fetchOnce(&g[group].Chunks[col], group*len(s.foot.Cols)+col) && group+1 < len(g) {
+		s.fetchOnce(&g[group+1].Chunks[col], (group+1)*len(s.foot.Cols)+col)
+	}
+}
+
+// fetchOnce has the system read a chunk, unless it was told to lately.
+func (s *segment) fetchOnce(c *chunk, number int) bool {
+	now, at := s.now().UnixNano(), s.fetched[number].Load()
+	if c.Len == 0 || at != 0 && now-at < int64(fetchAfter) {
+		return false
+	}
+	s.fetched[number].Store(now)
+	s.prefetch(c.Off, c.Len)
+	return true
 }
 
 // dict reads a column's dictionary. It always returns the same one, so that what is prepared for a
@@ -110,6 +136,7 @@ func (s *segment) dict(col int) (*array.Data, error) {
 	if d := s.dicts[col]; d != nil {
 		return d.(*array.Data), s.verify(c, number)
 	}
+	s.fetchOnce(c, number)
 	d, err := s.read(c, number, arrow.BinaryTypes.String)
 	if err != nil {
 		return nil, err
@@ -179,6 +206,9 @@ func textsWithin(d arrow.ArrayData) bool {
 	return int64(int32(binary.LittleEndian.Uint32(b[1].Bytes()[at:]))) <= int64(bytes)
 }
 
+// usualTail is at least as long as the footers of most files.
+const usualTail = 64 << 10
+
 // openFile maps a segment's file, whose size st has, and reads its footer.
 func (s *Store) openFile(ref *catalog.Segment, st fs.FileInfo) (_ *segment, err error) {
 	path := s.path(ref.ID)
@@ -187,7 +217,12 @@ func (s *Store) openFile(ref *catalog.Segment, st fs.FileInfo) (_ *segment, err 
 		return nil, ioError(err, "map", path)
 	}
 	data := m.Data
-	g := &segment{id: ref.ID, ref: ref, path: path, stamp: stampOf(st), data: data, stat: m.Stat, now: s.now}
+	m.Random() // one column of a hundred is read
+	if end := int64(len(data)); end > 0 {
+		n := min(end, usualTail)
+		m.Prefetch(end-n, n)
+	}
+	g := &segment{prefetch: m.Prefetch, id: ref.ID, ref: ref, path: path, stamp: stampOf(st), data: data, stat: m.Stat, now: s.now}
 	forget := batch.Mapped(data, func(off int64) error { return g.corrupt(fmt.Sprintf("could not read byte %d of the file", off)) })
 	g.unmap = func() { forget(); m.Unmap(); s.dropIndexes(g) }
 	defer func() {
@@ -209,6 +244,7 @@ func (s *Store) openFile(ref *catalog.Segment, st fs.FileInfo) (_ *segment, err 
 		return nil, err
 	}
 	g.verified = make([]atomic.Int64, (len(g.foot.Groups)+1)*len(g.foot.Cols))
+	g.fetched = make([]atomic.Int64, len(g.verified))
 	g.dicts = make([]arrow.ArrayData, len(g.foot.Cols))
 	return g, nil
 }
