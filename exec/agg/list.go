@@ -79,9 +79,14 @@ func sumList[T int16 | int32 | int64](s *intSum, g uint32, rows []int32, vals []
 		large |= x ^ x>>63
 	}
 	if !s.fits(g, sum, large, len(rows)) {
+		var lo uint64
+		var hi int64
 		for _, r := range rows {
-			s.add(g, int64(vals[r]), 1)
+			x := int64(vals[r])
+			lo += uint64(uint32(x))
+			hi += x >> 32
 		}
+		s.addHalves(g, lo, hi, len(rows))
 	}
 }
 
@@ -93,10 +98,21 @@ func sumRun[T int16 | int32 | int64](s *intSum, g uint32, vals []T) {
 		large |= x ^ x>>63
 	}
 	if !s.fits(g, sum, large, len(vals)) {
+		var lo uint64
+		var hi int64
 		for _, v := range vals {
-			s.add(g, int64(v), 1)
+			lo += uint64(uint32(v))
+			hi += int64(v) >> 32
 		}
+		s.addHalves(g, lo, hi, len(vals))
 	}
+}
+
+// addHalves adds the sum of n values, of which lo is the sum of their lower 32 bits, and hi of what is above.
+func (s *intSum) addHalves(g uint32, lo uint64, hi int64, n int) {
+	low, carry := bits.Add64(uint64(hi)<<32, lo, 0)
+	s.add(g, int64(low), int64(n))
+	s.addHigh(g, hi>>32+int64(carry)-int64(low)>>63)
 }
 
 // fits adds the sum of n values, of which large has the bits of all magnitudes, if
