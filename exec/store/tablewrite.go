@@ -44,14 +44,14 @@ func (t *TableWriters) Writer(_ context.Context, w *plan.TableWrite) (op.Writer,
 	return out, err
 }
 
-// tableWriter makes a Writer for the second batch: a first of one row, as small
+// tableWriter makes a Writer for the second batch: a first of few rows, as small
 // statements write, is an inline segment at once.
 type tableWriter struct {
 	of       *TableWriters
 	name     string // the table's
 	o        WriterOptions
 	accounts []*mem.Account
-	first    *catalog.Segment // of one row; nil: none, or a writer has it
+	first    *catalog.Segment // of few rows; nil: none, or a writer has it
 	w        *Writer          // nil until it is needed
 	parts    *divided         // of a table with a distribution key; nil: w writes
 	begun    bool
@@ -65,7 +65,7 @@ func (w *tableWriter) Write(ctx context.Context, b *batch.Batch) error {
 	}
 	if !w.begun {
 		w.begun, w.seq = true, b.Seq
-		if seg, ok := w.one(b); ok {
+		if seg, ok := w.few(b); ok {
 			w.first = seg
 			return nil
 		}
@@ -76,7 +76,7 @@ func (w *tableWriter) Write(ctx context.Context, b *batch.Batch) error {
 		if err != nil {
 			return err
 		}
-		if err := w.put(ctx, batch.New(seg.rows, 1)); err != nil {
+		if err := w.put(ctx, batch.New(seg.rows, int(first.Rows))); err != nil {
 			return err
 		}
 	}
@@ -101,9 +101,9 @@ func (w *tableWriter) put(ctx context.Context, b *batch.Batch) error {
 	return w.w.Write(ctx, b)
 }
 
-// one makes a segment of one row, where its columns are as they are stored.
-func (w *tableWriter) one(b *batch.Batch) (*catalog.Segment, bool) {
-	if b.Rows() != 1 {
+// few makes a segment of few rows, of one part, where their columns are as they are stored.
+func (w *tableWriter) few(b *batch.Batch) (*catalog.Segment, bool) {
+	if b.Rows() > 1 && w.parts != nil {
 		return nil, false
 	}
 	for i, c := range w.o.Columns {
