@@ -133,7 +133,7 @@ func (w *tableWriter) put(ctx context.Context, b *batch.Batch) error {
 
 // few makes a segment of few rows, of one part, where their columns are as they are stored.
 func (w *tableWriter) few(b *batch.Batch) (*catalog.Segment, bool) {
-	if b.Rows() > 1 && w.parts != nil || b.Rows() > fewInline {
+	if b.Rows() > 1 && (w.parts != nil || w.o.SegmentRows > 0) || b.Rows() > fewInline {
 		return nil, false
 	}
 	b = plainTexts(b)
