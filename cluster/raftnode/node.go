@@ -71,7 +71,7 @@ func Start(o Options) (*Node, error) {
 	n.admission.self.Store(&n.o.Self)
 	n.ctx, n.stop = context.WithCancel(context.Background())
 	n.peers = rpc.NewPeers(o.Dialer, n.Addr)
-	n.proposals.proposer = n.proposals.newProposer()
+	n.proposals.proposer, n.proposals.batcher = n.proposals.newProposer(), n.proposals.newBatcher()
 	n.initDeviations()
 	n.proposals.asks = coalescer[reply]{spawn: n.goFunc, call: n.proposals.askLeader}
 	n.proposals.verified = coalescer[reply]{spawn: n.goFunc, call: n.proposals.verify}

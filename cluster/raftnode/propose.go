@@ -20,6 +20,7 @@ import (
 type proposals struct {
 	*Node
 	proposer *proposer
+	batcher  *batcher
 	asks     coalescer[reply] // a follower's requests to the leader
 	verified coalescer[reply] // proofs that this node leads
 }
@@ -30,6 +31,7 @@ const maxCommand = 48 << 20
 // The RPCs that raftnode serves.
 const (
 	callPropose   = "raft.propose"
+	callProposals = "raft.proposals"
 	callReadIndex = "raft.readindex"
 	callJoin      = "raft.join"
 	callLeave     = "raft.leave"
@@ -122,11 +124,29 @@ func (n *proposals) newProposer() *proposer {
 			if leader == n.o.Self.ID {
 				return n.proposeHere(ctx, cmd), nil
 			}
-			b, err := n.peers.Action(ctx, leader, callPropose, cmd.Bytes)
+			return n.batcher.do(ctx, leader, cmd.Bytes)
+		}}
+}
+
+func (n *proposals) newBatcher() *batcher {
+	return &batcher{ctx: n.ctx, spawn: n.goFunc,
+		alone: func(ctx context.Context, leader uint64, cmd []byte) (reply, error) {
+			b, err := n.peers.Action(ctx, leader, callPropose, cmd)
 			if err != nil {
 				return reply{}, err
 			}
 			return n.answer(b)
+		},
+		all: func(ctx context.Context, leader uint64, cmds [][]byte) ([]reply, error) {
+			b, err := n.peers.Action(ctx, leader, callProposals, codec.Marshal(cmds))
+			if err != nil {
+				return nil, err
+			}
+			list, err := codec.Unmarshal[[]reply](b)
+			for _, r := range list {
+				n.deviations.learn(r.Term, r.Committed)
+			}
+			return list, err
 		}}
 }
 
@@ -143,11 +163,33 @@ func (n *proposals) answer(b []byte) (reply, error) {
 func (n *proposals) proposeHere(ctx context.Context, cmd meta.Command) reply {
 	r, ok := n.proposeAlone(cmd)
 	if !ok {
-		term := n.raft.CurrentTerm()
-		a, err := n.throughRaft(ctx, cmd.Bytes)
-		r = n.replyTo(term, a, err)
+		r = n.throughRaft(ctx, [][]byte{cmd.Bytes})[0]
 	}
 	return r
+}
+
+// proposeAll appends commands to the log of the leader.
+func (n *proposals) proposeAll(ctx context.Context, cmds [][]byte) []reply {
+	out := make([]reply, len(cmds))
+	var at []int
+	var through [][]byte
+	for i, b := range cmds {
+		cmd, err := meta.ReadCommand(b)
+		if err != nil {
+			out[i] = reply{Unlogged: pgerr.From(err)}
+			continue
+		}
+		var ok bool
+		if out[i], ok = n.proposeAlone(cmd); !ok {
+			at, through = append(at, i), append(through, b)
+		}
+	}
+	if len(through) > 0 {
+		for k, r := range n.throughRaft(ctx, through) {
+			out[at[k]] = r
+		}
+	}
+	return out
 }
 
 // proposeAlone is proposeHere for a single member, and also reports a full disk; ok is
@@ -194,18 +236,32 @@ func (n *proposals) replyTo(term uint64, a meta.Answer, err error) reply {
 	return out
 }
 
-// throughRaft proposes a command through raft.
-func (n *proposals) throughRaft(ctx context.Context, cmd []byte) (meta.Answer, error) {
+// throughRaft proposes commands through raft: all before it waits for one, so that raft writes them together.
+func (n *proposals) throughRaft(ctx context.Context, cmds [][]byte) []reply {
+	out := make([]reply, len(cmds))
+	term := n.raft.CurrentTerm()
 	resume := n.deviations.pause()
 	if n.ctx.Err() != nil {
 		resume(false)
-		return meta.Answer{}, raft.ErrRaftShutdown // raft may not have been given all earlier entries
+		for i := range out { // raft may not have been given all earlier entries
+			out[i] = n.replyTo(term, meta.Answer{}, raft.ErrRaftShutdown)
+		}
+		return out
 	}
-	answer, forget := n.fsm.Expect(cmd)
-	defer forget()
-	a, err := n.answered(ctx, n.raft.Apply(cmd, enqueueTime), answer)
-	resume(err == nil || ctx.Err() == nil && n.ctx.Err() == nil)
-	return a, err
+	answers, futures := make([]<-chan meta.Answer, len(cmds)), make([]raft.ApplyFuture, len(cmds))
+	for i, cmd := range cmds {
+		answer, forget := n.fsm.Expect(cmd)
+		defer forget()
+		answers[i], futures[i] = answer, n.raft.Apply(cmd, enqueueTime)
+	}
+	known := true
+	for i := range cmds {
+		a, err := n.answered(ctx, futures[i], answers[i])
+		known = known && (err == nil || ctx.Err() == nil && n.ctx.Err() == nil)
+		out[i] = n.replyTo(term, a, err)
+	}
+	resume(known)
+	return out
 }
 
 // enqueueTime is how long raft may take to accept a command.
@@ -409,6 +465,13 @@ func (n *Node) register() {
 			return codec.Marshal(reply{Unlogged: pgerr.From(err)}), nil
 		}
 		return codec.Marshal(n.proposals.proposeHere(ctx, cmd)), nil
+	})
+	s.RegisterAction(callProposals, func(ctx context.Context, b []byte) ([]byte, error) {
+		cmds, err := codec.Unmarshal[[][]byte](b)
+		if err != nil {
+			return nil, err
+		}
+		return codec.Marshal(n.proposals.proposeAll(ctx, cmds)), nil
 	})
 	s.RegisterAction(callReadIndex, func(ctx context.Context, _ []byte) ([]byte, error) {
 		r, err := n.proposals.readIndexHere(ctx)

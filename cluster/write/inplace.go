@@ -134,7 +134,7 @@ func (r *inPlace) scan(n *plan.Scan) (*batch.Batch, bool, error) {
 
 // join joins given rows with those of a table that have their keys.
 func (r *inPlace) join(j *plan.Join) (*batch.Batch, bool, error) {
-	f := planner.FewJoinOf(j, props.FromState(r.st))
+	f := planner.FewJoinOf(j, props.Constraints(r.st))
 	if f == nil || len(f.Keys) != len(j.LKeys) || len(j.Residual) > 0 || len(f.Scan.Filter) > 0 {
 		return nil, false, nil
 	}

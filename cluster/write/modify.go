@@ -72,7 +72,7 @@ func (r *Executor) modify(d *plan.DML, staged *plan.Staged) (w *ModifyTable, err
 func (w *ModifyTable) execute(source plan.Node, staged *plan.Staged) error {
 	var few *planner.FewJoin
 	if !w.later && !w.r.Analyze {
-		few = planner.FewJoinOf(source, props.FromState(w.r.st))
+		few = planner.FewJoinOf(source, props.Constraints(w.r.st))
 	}
 	if few == nil && staged == nil && w.r.inThreads(source) {
 		return w.inThreads(source)

@@ -54,7 +54,7 @@ func (x *Statement) writtenKeys(st *catalog.State, p *planner.Planned) []uint64 
 	if p.DML != nil && p.DML.OnConflict != nil {
 		return x.proposedKeys(rel, p.DML)
 	}
-	if f := planner.FewJoinOf(root, props.FromState(st)); f != nil {
+	if f := planner.FewJoinOf(root, props.Constraints(st)); f != nil {
 		return x.joinedKeys(rel, f)
 	}
 	for root != nil {

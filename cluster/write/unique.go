@@ -5,8 +5,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/function/sysfn"
 	"github.com/tributarydb/tributary/exec/op"
+	"github.com/tributarydb/tributary/exec/store"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/fn"
 	"github.com/tributarydb/tributary/planner/plan"
@@ -106,16 +108,28 @@ func (r *Executor) checkFew(st *catalog.State, rel *catalog.Relation, c *catalog
 			}
 		}
 	}
-	if len(lookUp) == 0 {
-		return claim, nil
-	}
-	k, err := r.uniqueKey(rel, c)
-	if err != nil {
-		return nil, err
-	}
 	for _, key := range lookUp {
 		look := keyScan(rel, c, 1)
 		look.Filter = nil
+		// Most are those of rows that the statement itself has replaced.
+		var there *batch.Batch
+		known := false
+		if k := store.KeyFor(rel, c, key); k != nil {
+			var err error
+			if there, known, err = r.Row(r.x.Ctx, old, look, k); err != nil {
+				return nil, err
+			}
+		}
+		if known && there == nil {
+			continue
+		}
+		k, err := r.uniqueKey(rel, c)
+		if err != nil {
+			return nil, err
+		}
+		if known {
+			return nil, refusal(r, k, look.Cols, key)
+		}
 		for i, col := range look.Cols {
 			eq := equals(col, key[i])
 			if eq == nil {

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"slices"
@@ -8,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
 
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/kernel"
@@ -199,10 +201,13 @@ func openInline(s *catalog.Segment) (*segment, error) {
 	return out, nil
 }
 
-// InlineOf makes an inline segment of a batch, for callers that have few rows
-// at hand and no writer. ok is false if it would be larger than InlineBytes.
+// fewInline is up to how many rows are compared with each other.
+const fewInline = 16
+
+// InlineOf makes an inline segment of a batch of few rows, up to fewInline, without a writer. ok is false if it would be larger
+// than InlineBytes.
 func InlineOf(cols []WriterColumn, b *batch.Batch) (seg *catalog.Segment, ok bool) {
-	if b.Bytes() > 4*InlineBytes {
+	if b.Rows() > fewInline || b.Bytes() > 4*InlineBytes {
 		return nil, false
 	}
 	b = kernel.Compact(b)
@@ -211,10 +216,57 @@ func InlineOf(cols []WriterColumn, b *batch.Batch) (seg *catalog.Segment, ok boo
 	for i, c := range cols {
 		lo, hi := extremes(c.Type, b.Cols[i])
 		z := zoneAt(c.Num, c.Type, b.Cols[i], lo, hi)
-		z.Distinct = seg.Rows - z.Nulls
-		z.Unique = seg.Rows == 1 && z.Nulls == 0
+		z.Distinct = different(b.Cols[i])
+		z.Unique = z.Nulls == 0 && z.Distinct == seg.Rows && (seg.Rows == 1 || lo >= 0 && onceType(c.Type))
 		seg.Zones = append(seg.Zones, z)
 	}
 	seg.Inline = encodeInline(cols, b)
 	return seg, len(seg.Inline) <= InlineBytes
+}
+
+// different counts the different values of few rows; 0 where that is not known.
+func different(arr arrow.Array) (n int64) {
+	var seen [fewInline][]byte
+	null := nullsOf(arr)
+rows:
+	for i := range arr.Len() {
+		if null.at(i) {
+			continue
+		}
+		v, ok := rawValue(arr, i)
+		if !ok {
+			return int64(1 / arr.Len())
+		}
+		for _, s := range seen[:n] {
+			if bytes.Equal(s, v) {
+				continue rows
+			}
+		}
+		seen[n] = v
+		n++
+	}
+	return n
+}
+
+// rawValue returns the bytes of a value; false where it has none of its own.
+func rawValue(arr arrow.Array, i int) ([]byte, bool) {
+	switch a := arr.(type) {
+	case *array.String:
+		offs := a.ValueOffsets()
+		return a.ValueBytes()[offs[i]-offs[0] : offs[i+1]-offs[0]], true
+	case *array.Binary:
+		return a.Value(i), true
+	case *array.Boolean:
+		if a.Value(i) {
+			return []byte{1}, true
+		}
+		return []byte{0}, true
+	}
+	t, ok := arr.DataType().(arrow.FixedWidthDataType)
+	if !ok || t.BitWidth()%8 != 0 || len(arr.Data().Buffers()) != 2 {
+		return nil, false
+	}
+	w := t.BitWidth() / 8
+	at := (arr.Data().Offset() + i) * w
+	return arr.Data().Buffers()[1].Bytes()[at : at+w], true
 }

@@ -3,12 +3,15 @@ package store_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/apache/arrow/go/v15/arrow"
 
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/function"
@@ -89,6 +92,45 @@ func TestInlineAsRead(t *testing.T) {
 		if err != nil || !reflect.DeepEqual(got, *g) {
 			t.Fatalf("%v\n%+v\n%+v", err, got, *g)
 		}
+	}
+}
+
+// TestInlineZones: a segment of few rows knows how many different values a column has, and whether all of a key's are.
+func TestInlineZones(t *testing.T) {
+	r := rand.New(rand.NewPCG(8, 1))
+	once := []types.OID{types.Int2OID, types.Int4OID, types.TextOID, types.DateOID}
+	for range 500 {
+		in := randomRows(r, 1+r.IntN(16))
+		for i := range in {
+			if r.IntN(3) == 0 { // equal values
+				in[i] = slices.Clone(in[r.IntN(len(in))])
+			}
+		}
+		g, ok := store.InlineOf(cols, toBatch(t, in, false))
+		if !ok {
+			t.Fatal("not inline")
+		}
+		for j, c := range cols {
+			seen, nulls := map[string]bool{}, int64(0)
+			for _, row := range in {
+				if row[j] == nil {
+					nulls++
+				} else {
+					seen[fmt.Sprint(row[j])] = true
+				}
+			}
+			z := g.Zones[j]
+			list := c.Type.Arrow().ID() == arrow.LIST
+			if z.Nulls != nulls || z.Distinct != int64(len(seen)) && !(list && len(in) > 1 && z.Distinct == 0) {
+				t.Fatalf("column %d: %+v of %v", c.Num, z, in)
+			}
+			if want := len(seen) == len(in) && (len(in) == 1 || slices.Contains(once, c.Type.OID)); z.Unique != want {
+				t.Fatalf("column %d: unique is %v of %v", c.Num, z.Unique, in)
+			}
+		}
+	}
+	if _, ok := store.InlineOf(cols, toBatch(t, randomRows(r, 17), false)); ok {
+		t.Error("more rows than a few")
 	}
 }
 

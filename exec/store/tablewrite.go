@@ -3,8 +3,13 @@ package store
 import (
 	"context"
 	"errors"
+	"slices"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
 
 	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/exec/kernel"
 	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/exec/op"
 	"github.com/tributarydb/tributary/planner/plan"
@@ -44,14 +49,14 @@ func (t *TableWriters) Writer(_ context.Context, w *plan.TableWrite) (op.Writer,
 	return out, err
 }
 
-// tableWriter makes a Writer for the second batch: a first of one row, as small
-// statements write, is an inline segment at once.
+// tableWriter makes a Writer where there are more than a few rows: a few, as small statements write, are
+// an inline segment at once.
 type tableWriter struct {
 	of       *TableWriters
 	name     string // the table's
 	o        WriterOptions
 	accounts []*mem.Account
-	first    *catalog.Segment // of one row; nil: none, or a writer has it
+	first    *catalog.Segment // of few rows; nil: none, or a writer has it
 	w        *Writer          // nil until it is needed
 	parts    *divided         // of a table with a distribution key; nil: w writes
 	begun    bool
@@ -65,7 +70,7 @@ func (w *tableWriter) Write(ctx context.Context, b *batch.Batch) error {
 	}
 	if !w.begun {
 		w.begun, w.seq = true, b.Seq
-		if seg, ok := w.one(b); ok {
+		if seg, ok := w.few(b); ok {
 			w.first = seg
 			return nil
 		}
@@ -76,11 +81,36 @@ func (w *tableWriter) Write(ctx context.Context, b *batch.Batch) error {
 		if err != nil {
 			return err
 		}
-		if err := w.put(ctx, batch.New(seg.rows, 1)); err != nil {
+		held := batch.New(seg.rows, int(first.Rows))
+		if both := w.joined(held, b); both != nil {
+			if seg, ok := w.few(both); ok {
+				w.first = seg
+				return nil
+			}
+		}
+		if err := w.put(ctx, held); err != nil {
 			return err
 		}
 	}
 	return w.put(ctx, b)
+}
+
+// joined returns few rows and few more, such as those that ON CONFLICT inserts and those that it replaces, as one batch; nil where they
+// are too many, or stored in another form than they have.
+func (w *tableWriter) joined(held, b *batch.Batch) *batch.Batch {
+	if w.parts != nil || held.N+b.Rows() > fewInline {
+		return nil
+	}
+	b = plainTexts(b)
+	cols := make([]arrow.Array, len(held.Cols))
+	for i := range cols {
+		t := held.Cols[i].DataType()
+		if !arrow.TypeEqual(t, b.Cols[i].DataType()) {
+			return nil
+		}
+		cols[i] = kernel.Concat(t, []arrow.Array{held.Cols[i], b.Cols[i]})
+	}
+	return batch.New(cols, held.N+b.N)
 }
 
 func (w *tableWriter) open(o WriterOptions) *Writer {
@@ -101,11 +131,12 @@ func (w *tableWriter) put(ctx context.Context, b *batch.Batch) error {
 	return w.w.Write(ctx, b)
 }
 
-// one makes a segment of one row, where its columns are as they are stored.
-func (w *tableWriter) one(b *batch.Batch) (*catalog.Segment, bool) {
-	if b.Rows() != 1 {
+// few makes a segment of few rows, of one part, where their columns are as they are stored.
+func (w *tableWriter) few(b *batch.Batch) (*catalog.Segment, bool) {
+	if b.Rows() > 1 && (w.parts != nil || w.o.SegmentRows > 0) || b.Rows() > fewInline {
 		return nil, false
 	}
+	b = plainTexts(b)
 	for i, c := range w.o.Columns {
 		if b.Cols[i].DataType().ID() != c.Type.Arrow().ID() {
 			return nil, false
@@ -120,6 +151,37 @@ func (w *tableWriter) one(b *batch.Batch) (*catalog.Segment, bool) {
 		}
 	}
 	return seg, ok
+}
+
+// plainTexts is a batch of few rows without a selection and without dictionaries, which are those of the segments that its rows
+// are from; texts that are too long for an inline segment stay in theirs.
+func plainTexts(b *batch.Batch) *batch.Batch {
+	b = kernel.Compact(b)
+	var cols []arrow.Array
+	size := 0
+	for i, c := range b.Cols {
+		d, ok := c.(*array.Dictionary)
+		if !ok {
+			continue
+		}
+		texts := batch.StringsOf(d)
+		for k := range b.N {
+			if d.IsValid(k) {
+				size += len(texts.Value(k))
+			}
+		}
+		if size > InlineBytes {
+			return b
+		}
+		if cols == nil {
+			cols = slices.Clone(b.Cols)
+		}
+		cols[i] = kernel.Flatten(c)
+	}
+	if cols == nil {
+		return b
+	}
+	return batch.New(cols, b.N)
 }
 
 // writers returns those that have rows, in the order of their parts.

@@ -50,6 +50,15 @@ func (o *once) giveUp() { *o = once{not: true} }
 
 func onceText(t types.Type) bool { return t.OID == types.TextOID || t.OID == types.VarcharOID }
 
+// onceType reports whether it can be known of a type.
+func onceType(t types.Type) bool {
+	switch t.OID {
+	case types.Int2OID, types.Int4OID, types.Int8OID, types.DateOID:
+		return true
+	}
+	return onceText(t)
+}
+
 // observe adds a group's values.
 func (o *once) observe(t types.Type, arr arrow.Array) {
 	if o.not || arr.Len() == 0 {

@@ -122,6 +122,18 @@ func (e estimates) Table(oid types.OID) *TableStats {
 	return &c
 }
 
+// Constraints returns statistics of what constraints say alone: whose keys a small statement asks for each time.
+func Constraints(s *catalog.State) Statistics { return constraints{s} }
+
+type constraints struct{ of *catalog.State }
+
+func (c constraints) Table(oid types.OID) *TableStats {
+	if rel := c.of.RelationByOID(oid); rel != nil {
+		return constrained(rel)
+	}
+	return nil
+}
+
 type stateStats struct {
 	s      *catalog.State
 	tables map[types.OID]*TableStats
@@ -143,8 +155,7 @@ func (st *stateStats) Table(oid types.OID) *TableStats {
 }
 
 func tableStats(rel *catalog.Relation, m *catalog.Manifest, kept *catalog.Statistics) *TableStats {
-	t := &TableStats{Cols: map[int16]ColStats{}, known: map[int16]bool{}}
-	live := rel.Live()
+	t := constrained(rel)
 	var segs []*catalog.Segment
 	if m != nil {
 		t.Rows, t.Counted = float64(m.Rows()), true
@@ -152,8 +163,38 @@ func tableStats(rel *catalog.Relation, m *catalog.Manifest, kept *catalog.Statis
 			segs = append(segs, p...)
 		}
 	}
+	t.known = map[int16]bool{}
+	t.proven = func(num int16) bool {
+		c := rel.ColumnNum(num)
+		return c != nil && allDifferent(*c, segs)
+	}
+	t.load = func(num int16) (ColStats, bool) {
+		c := rel.ColumnNum(num)
+		if c == nil {
+			return ColStats{}, false
+		}
+		cs := columnStats(*c, segs)
+		cs.NotNull = t.notNull[num]
+		cs.Type = c.Type
+		cs.Kept = kept.Of(c)
+		if t.Key(num) {
+			cs.NDV = t.Rows
+		}
+		if cs.NDV == 0 && cs.Kept != nil {
+			if cs.NDV = cs.Kept.Distinct; cs.NDV < 0 {
+				cs.NDV *= -t.Rows
+			}
+		}
+		return cs, true
+	}
+	return t
+}
+
+// constrained are the statistics of a table of which only the constraints are known.
+func constrained(rel *catalog.Relation) *TableStats {
+	t := &TableStats{Cols: map[int16]ColStats{}}
 	notNull := map[int16]bool{}
-	for _, c := range live {
+	for _, c := range rel.Live() {
 		notNull[c.Num] = c.NotNull
 	}
 	for _, c := range rel.Constraints {
@@ -172,29 +213,6 @@ func tableStats(rel *catalog.Relation, m *catalog.Manifest, kept *catalog.Statis
 		}
 	}
 	t.notNull = notNull
-	t.proven = func(num int16) bool {
-		c := rel.ColumnNum(num)
-		return c != nil && allDifferent(*c, segs)
-	}
-	t.load = func(num int16) (ColStats, bool) {
-		c := rel.ColumnNum(num)
-		if c == nil {
-			return ColStats{}, false
-		}
-		cs := columnStats(*c, segs)
-		cs.NotNull = notNull[num]
-		cs.Type = c.Type
-		cs.Kept = kept.Of(c)
-		if t.Key(num) {
-			cs.NDV = t.Rows
-		}
-		if cs.NDV == 0 && cs.Kept != nil {
-			if cs.NDV = cs.Kept.Distinct; cs.NDV < 0 {
-				cs.NDV *= -t.Rows
-			}
-		}
-		return cs, true
-	}
 	return t
 }
 
