@@ -46,14 +46,14 @@ func cyclic(args []ast.Node, name string) ([]transformItem, error) {
 	if err != nil {
 		return nil, err
 	}
-	of, suffix := "$1::float8 / "+fmt.Sprint(period[0]), ""
+	of, suffix, timed := "$1::float8 / "+fmt.Sprint(period[0]), "", false
 	if part, ok := period[0].(string); ok {
 		part = strings.ToLower(part)
 		n, ok := periods[part]
 		if !ok {
 			return nil, bad
 		}
-		of, suffix = fmt.Sprintf("date_part('%s', $1) / %d", part, n), "_"+part
+		of, suffix, timed = fmt.Sprintf("date_part('%s', $1) / %d", part, n), "_"+part, true
 	} else if v, ok := types.Float(period[0]); !ok || !(v > 0) || v > 1e15 {
 		return nil, bad
 	}
@@ -66,7 +66,7 @@ func cyclic(args []ast.Node, name string) ([]transformItem, error) {
 		if err != nil {
 			return nil, err
 		}
-		items = append(items, transformItem{name: name + "_" + f, val: val})
+		items = append(items, transformItem{name: name + "_" + f, val: val, needs: []operand{{"cyclic", args[0], timed}}})
 	}
 	return items, nil
 }
@@ -109,6 +109,9 @@ func polynomialExpand(args []ast.Node, name string) ([]transformItem, error) {
 	for i := range items {
 		if name != "" {
 			items[i].name = name + "_" + items[i].name
+		}
+		for _, c := range cols {
+			items[i].needs = append(items[i].needs, operand{fn: "polynomial_expand", of: c})
 		}
 	}
 	return items, err
@@ -181,6 +184,7 @@ func jointly(e *feature.Transform, args []ast.Node) (it transformItem, err error
 	elements := make([]string, len(cols))
 	for i := range cols {
 		elements[i] = fmt.Sprintf("coalesce($%d::float8, 'NaN'::float8)", i+1)
+		it.needs = append(it.needs, operand{fn: e.Func, of: cols[i]})
 	}
 	it.val, err = instead("ARRAY["+strings.Join(elements, ", ")+"]", cols...)
 	return it, err

@@ -38,6 +38,36 @@ type transformItem struct {
 	reads []int  // the query's columns that val reads
 	plain bool   // val is the column called name
 	pos   int
+	needs []operand
+}
+
+// operand is what a function of TRANSFORM that stands for an expression computes with.
+type operand struct {
+	fn   string
+	of   ast.Node
+	time bool // or else a number
+}
+
+// fits returns an error for an operand that is a column of another type: that of the expression would not speak of the function.
+func (tr *transformed) fits(o operand) error {
+	ref, ok := o.of.(*ast.ColumnRef)
+	if !ok || len(ref.Fields.Items) != 1 {
+		return nil
+	}
+	name := parse.ConstText(ref.Fields.Items[0])
+	at := slices.IndexFunc(tr.cols, func(c catalog.ModelFeature) bool { return c.Name == name })
+	if at < 0 {
+		return nil
+	}
+	t, takes := tr.cols[at].Type, "numbers"
+	if ok = t.IsNumber(); o.time {
+		ok, takes = t.IsTime(), "times"
+	}
+	if ok {
+		return nil
+	}
+	return pgerr.New(pgerr.DatatypeMismatch, "ml.%s takes %s, and column %q is of type %s", o.fn, takes, name, types.TypeName(t.OID)).OnColumn(name).
+		WithHint("Cast it in the query, or encode it by another function.")
 }
 
 // transform analyses TRANSFORM; without one it takes all columns. besides reports which of the query's
@@ -91,6 +121,11 @@ func (st Statement) transform(s *bind.Session, q *plan.Query, besides func(name 
 
 // add adds an item and its encoders.
 func (tr *transformed) add(s *bind.Session, it transformItem, chain []feature.Transform, besides func(name string) bool) error {
+	for _, o := range it.needs {
+		if err := tr.fits(o); err != nil {
+			return pgerr.From(err).At(it.pos)
+		}
+	}
 	var err error
 	if it.reads, err = bind.Derive(s, it.val, tr.cols); err != nil {
 		return err
@@ -262,6 +297,9 @@ func (st Statement) transformItems(target *ast.ResTarget) (items []transformItem
 		}
 		if target.Name != "" {
 			it.pos = st.Text.FindIdent(target.Name)
+		}
+		if it.pos == 0 && len(it.needs) > 0 {
+			it.pos = st.Text.FindFunc(it.needs[0].fn)
 		}
 	}
 	return items, chain, nil

@@ -101,13 +101,18 @@ type optionSweep struct {
 
 // train returns a model with the base's options and these, which replace them.
 func (o *optionSweep) train(options []any) (*familytest.Result, error) {
+	return familytest.Train(o.t, o.f, sweepRows(o.f), familytest.Spread{}, with(o.base, options)...)
+}
+
+// with are options and others, which replace them.
+func with(base, options []any) []any {
 	all := slices.Clone(options)
-	for k := 0; k < len(o.base); k += 2 {
-		if !slices.Contains(all, o.base[k]) {
-			all = append(all, o.base[k], o.base[k+1])
+	for k := 0; k < len(base); k += 2 {
+		if !slices.Contains(all, base[k]) {
+			all = append(all, base[k], base[k+1])
 		}
 	}
-	return familytest.Train(o.t, o.f, sweepRows(o.f), familytest.Spread{}, all...)
+	return all
 }
 
 // beside tries each option beside these.

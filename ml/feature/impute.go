@@ -1,11 +1,12 @@
 package feature
 
 import (
-	"encoding/binary"
+	"maps"
 	"math"
 	"math/bits"
 	"slices"
 
+	"github.com/tributarydb/tributary/exec/kernel/exact"
 	"github.com/tributarydb/tributary/ml/impute"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
@@ -15,10 +16,10 @@ import (
 // row has none. What leaves bring together for package impute is exact, and so the same however rows are divided:
 //
 //	NearestRows  row ─▶ its bytes ─▶ weights by different row; of more than asked for, those of the least hashes
-//	Regressions  row ─▶ where it has gaps ─▶ sums of numbers and of their products
+//	Regressions  row ─▶ where it has gaps ─▶ sums of numbers and of their products; the rows, where they are fewer than the sums
 const (
-	maxPatternEntries = 1 << 19 // of two sums each
-	maxPatternNumbers = 1 << 22 // in the matrices of all patterns
+	maxPatternEntries = 1 << 19 // of two sums, or a row, each
+	maxPatternNumbers = 1 << 25 // in the matrices of all patterns
 	jointStep         = 1 << 16 // bytes that are charged at once
 	donorBytes        = 200     // of each, in a counter and in the list made of it, beside its key in both
 	patternBytes      = 200     // of each entry
@@ -149,47 +150,108 @@ func keepDonors(list []CatCount, c *Col) []CatCount {
 	return out
 }
 
-// patternSums are the sums of rows that have gaps in the same places.
+// patternSums are what is collected of rows that have gaps in the same places: their sums, or the rows while these are fewer entries.
 type patternSums struct {
 	tally
 	sums impute.Products
+	rows map[string]*tally
 }
 
-// entriesOf is how many entries rows of n numbers take.
-func entriesOf(n int) int { return max(1, (impute.NumberOfProducts(n)+1)/2) }
-
-// patternKey is the key of sums i and i+1 of rows that have these columns.
-func patternKey(has uint64, i int) string {
-	return string(binary.BigEndian.AppendUint16(binary.BigEndian.AppendUint64(nil, has), uint16(i)))
+// patternOf is the pattern of entries, in sums.
+func patternOf(entries []CatCount, columns int) (p patternSums, has uint64, ok bool) {
+	if has, ok = impute.Has(entries[0].Key, columns); !ok {
+		return p, 0, false
+	}
+	n, sums := bits.OnesCount64(has), 0
+	p.sums = make(impute.Products, impute.NumberOfProducts(n))
+	for i := range entries {
+		e := &entries[i]
+		if !p.sums.AddEntry(e.Key, e.N, (*[2]exact.Sum)(e.Y)) {
+			return p, 0, false
+		}
+		p.n, p.w = p.n+e.N, p.w.with(e.W) // 0 but of rows and the first sums
+		if e.Y != nil {
+			sums++
+		}
+	}
+	return p, has, sums == 0 || sums == impute.Entries(n)
 }
 
 func (k *joint) products(row []float64, weight float64, weighted bool) error {
-	has, numbers := uint64(0), make([]float64, 0, impute.MaxColumns)
-	for j, x := range row {
-		if x == x {
-			has |= 1 << j
-			numbers = append(numbers, x)
-		}
-	}
+	has, numbers := impute.Observed(row)
 	p := k.patterns[has]
 	if p == nil {
-		if k.entries += entriesOf(len(numbers)); k.entries > maxPatternEntries {
-			return errManyPatterns(k.c.Name)
+		if p = (&patternSums{rows: map[string]*tally{}}); len(numbers) == 0 {
+			p.sums, k.entries = impute.Products{}, k.entries+1
 		}
-		if err := k.hold(int64(k.entries) * patternBytes); err != nil {
-			return err
-		}
-		p = &patternSums{sums: make(impute.Products, impute.NumberOfProducts(len(numbers)))}
 		k.patterns[has] = p
 	}
-	p.n++
-	p.w.add(weight, weighted)
-	p.sums.Add(numbers, weight)
+	if p.sums != nil {
+		p.n++
+		p.w.add(weight, weighted)
+		p.sums.Add(numbers, weight)
+		return nil
+	}
+	k.key = impute.RowKey(k.key[:0], has, numbers, weight)
+	t := p.rows[string(k.key)]
+	if t == nil {
+		if k.entries++; k.entries > maxPatternEntries {
+			return errManyPatterns(k.c.Name)
+		}
+		if err := k.hold(int64(k.entries) * int64(patternBytes+16*len(row))); err != nil {
+			return err
+		}
+		t = &tally{}
+		p.rows[string(k.key)] = t
+	}
+	t.n++
+	if t.w.add(weight, weighted); len(p.rows) == impute.Entries(len(numbers)) {
+		*p, _, _ = patternOf(p.list(has), len(row))
+	}
 	return nil
 }
 
-// list returns what was collected, ascending by key: the rows, or sums, whose key is the bits of the columns and which of
-// the pattern's they are, two each.
+// list returns a pattern's entries, ascending by key.
+func (p *patternSums) list(has uint64) (out []CatCount) {
+	if p.sums == nil {
+		for _, key := range slices.Sorted(maps.Keys(p.rows)) {
+			out = append(out, CatCount{Key: key, N: p.rows[key].n, W: p.rows[key].w})
+		}
+		return out
+	}
+	for i := 0; i == 0 || i < len(p.sums); i += 2 {
+		c := CatCount{Key: impute.SumKey(has, i), Y: &targetSums{}}
+		if i == 0 {
+			c.N, c.W = p.n, p.w
+		}
+		copy(c.Y[:], p.sums[min(i, len(p.sums)):])
+		out = append(out, c)
+	}
+	return out
+}
+
+// settle makes sums of the rows of patterns that have become more than these, if there is much.
+func settle(entries []CatCount, c *Col) (out []CatCount, err error) {
+	if len(entries) <= maxPatternEntries/4 {
+		return entries, nil
+	}
+	err = impute.EachPattern(entries, func(c *CatCount) string { return c.Key }, func(of []CatCount) error {
+		p, has, ok := patternOf(of, len(c.Elements))
+		switch {
+		case !ok:
+			return errJoint(c.Name)
+		case len(of) > impute.Entries(bits.OnesCount64(has)):
+			of = p.list(has)
+		}
+		if out = append(out, of...); len(out) > maxPatternEntries {
+			return errManyPatterns(c.Name)
+		}
+		return nil
+	})
+	return out, err
+}
+
+// list returns what was collected, ascending by key: the rows, or the entries of patterns.
 func (k *joint) list() (out []CatCount) {
 	if k.c.Encoder == NearestRows {
 		return keepDonors(k.counter.list(), k.c)
@@ -200,15 +262,7 @@ func (k *joint) list() (out []CatCount) {
 	}
 	slices.Sort(has)
 	for _, h := range has {
-		p := k.patterns[h]
-		for i := 0; i == 0 || i < len(p.sums); i += 2 {
-			c := CatCount{Key: patternKey(h, i), Y: &targetSums{}}
-			if i == 0 {
-				c.N, c.W = p.n, p.w
-			}
-			copy(c.Y[:], p.sums[min(i, len(p.sums)):])
-			out = append(out, c)
-		}
+		out = append(out, k.patterns[h].list(h)...)
 	}
 	return out
 }
@@ -256,33 +310,23 @@ func (f *FitCol) fitImputer(c *Col, st *ColStats, charge func(bytes int64) error
 }
 
 // patternsOf makes patterns of the entries.
-func patternsOf(c *Col, sums []CatCount, means []float64, charge func(bytes int64) error) (patterns []impute.Pattern, err error) {
+func patternsOf(c *Col, entries []CatCount, means []float64, charge func(bytes int64) error) (patterns []impute.Pattern, err error) {
 	size := impute.Moments(len(means))
-	for len(sums) > 0 {
-		if len(sums[0].Key) != len(patternKey(0, 0)) {
-			return nil, errJoint(c.Name)
-		}
+	err = impute.EachPattern(entries, func(c *CatCount) string { return c.Key }, func(of []CatCount) error {
 		if len(patterns)*size >= maxPatternNumbers {
-			return nil, errManyPatterns(c.Name)
+			return errManyPatterns(c.Name)
 		}
 		if err := charge(8 * int64(size)); err != nil {
-			return nil, err
+			return err
 		}
-		has := binary.BigEndian.Uint64([]byte(sums[0].Key))
-		need := entriesOf(bits.OnesCount64(has))
-		if need > len(sums) || has>>len(means) != 0 {
-			return nil, errJoint(c.Name)
+		p, has, ok := patternOf(of, len(means))
+		if !ok {
+			return errJoint(c.Name)
 		}
-		var products impute.Products
-		for i, s := range sums[:need] {
-			if s.Y == nil || s.Key != patternKey(has, 2*i) {
-				return nil, errJoint(c.Name)
-			}
-			products = append(products, s.Y[:]...)
-		}
-		patterns, sums = append(patterns, products.Pattern(has, sums[0].W.Value(), means)), sums[need:]
-	}
-	return patterns, nil
+		patterns = append(patterns, p.sums.Pattern(has, p.w.Value(), means))
+		return nil
+	})
+	return patterns, err
 }
 
 // filler fills gaps as fitted, nil if Bounds are not those of its encoder.

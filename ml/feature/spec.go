@@ -228,18 +228,16 @@ func (s *Spec) resolveFeature(c *Col) error {
 			return pgerr.Unsupported("feature column %q has a type that models cannot use", c.Name).OnColumn(c.Name).WithHint("%s", c.instead())
 		}
 	}
-	var ok bool
+	ok, takes := false, "numbers"
 	switch c.Encoder {
 	case Plain, Standard, MinMax, MaxAbs, Robust, Bucketize, QuantileBucketize, Spline:
 		ok = c.Type.IsNumber()
 	case OneHot, Ordinal, Class, TargetEncode, Hashed:
-		ok = ToldApart(c.Type)
+		ok, takes = ToldApart(c.Type), "categories"
 	case Terms:
-		ok = c.Type.IsString() && isCategory(c.Type)
-	case Dates:
-		ok = c.Type.IsStamp()
-	case Instant:
-		ok = c.Type.IsStamp() || c.Type.IsInteger()
+		ok, takes = c.Type.IsString() && isCategory(c.Type), "texts"
+	case Dates, Instant:
+		ok, takes = c.Type.IsStamp() || c.Encoder == Instant && c.Type.IsInteger(), "times"
 	case Array, PlainArray, NearestRows, Regressions:
 		e, arr := c.Type.Elem()
 		ok = arr && e.IsNumber()
@@ -249,7 +247,8 @@ func (s *Spec) resolveFeature(c *Col) error {
 		return pgerr.Unsupported("feature column %q has a type that models cannot use", c.Name).OnColumn(c.Name).
 			WithHint("Arrays of numbers are features; of others make columns in the query, or leave it out.")
 	case !ok:
-		return pgerr.New(pgerr.DatatypeMismatch, "the encoder chosen for feature column %q does not fit its type", c.Name).OnColumn(c.Name)
+		return pgerr.New(pgerr.DatatypeMismatch, "feature column %q is of type %s, and its encoder takes %s", c.Name, types.TypeName(c.Type.OID), takes).OnColumn(c.Name).
+			WithHint("Cast it in the query, or encode it by another function.")
 	case c.Encoder == QuantileBucketize && (c.Buckets < 2 || c.Buckets > 1000):
 		return pgerr.New(pgerr.InvalidParameterValue, "the number of quantile buckets of column %q must be between 2 and 1000", c.Name).OnColumn(c.Name)
 	case c.Encoder == Bucketize && (len(c.Boundaries) == 0 || !ascending(c.Boundaries)):

@@ -2,7 +2,8 @@ package feature
 
 import (
 	"math"
-	"slices"
+
+	"github.com/tributarydb/tributary/ml/spline"
 )
 
 // Bounds of ml.spline.
@@ -42,57 +43,9 @@ func (c *FitCol) fitKnots(spec *Col, st *ColStats) {
 	c.Dim = len(c.Bounds) + spec.degree() - 1
 }
 
-// splines computes a Spline's B-splines.
-type splines struct {
-	degree int
-	knots  []float64
-	basis  []float64 // of the degree+1 that are not 0, from the first on
-	left   []float64 // scratch
-	right  []float64
-}
-
-func (c *FitCol) splines() *splines {
-	d, n := c.Dim-len(c.Bounds)+1, len(c.Bounds)
-	s := &splines{degree: d, basis: make([]float64, d+1), left: make([]float64, d+1), right: make([]float64, d+1)}
-	below, above := c.Bounds[1]-c.Bounds[0], c.Bounds[n-1]-c.Bounds[n-2]
-	for i := d; i > 0; i-- {
-		s.knots = append(s.knots, c.Bounds[0]-float64(float64(i)*below))
-	}
-	s.knots = append(s.knots, c.Bounds...)
-	for i := 1; i <= d; i++ {
-		s.knots = append(s.knots, c.Bounds[n-1]+float64(float64(i)*above))
-	}
-	return s
-}
-
-// at computes the splines that are not 0 at x, the first of which it returns. Beyond the ends they are what they are at
-// the ends. (Piegl and Tiller, "The NURBS Book", algorithm A2.2.)
-func (s *splines) at(x float64) (first int) {
-	d := s.degree
-	x = min(max(x, s.knots[d]), s.knots[len(s.knots)-1-d])
-	inner := s.knots[d+1 : len(s.knots)-1-d]
-	k, found := slices.BinarySearch(inner, x)
-	if found {
-		k++ // a knot belongs to the interval above it
-	}
-	span := d + k
-	s.basis[0] = 1
-	for j := 1; j <= d; j++ {
-		s.left[j], s.right[j] = x-s.knots[span+1-j], s.knots[span+j]-x
-		saved := 0.0
-		for r := range j {
-			part := s.basis[r] / (s.right[r+1] + s.left[j-r])
-			s.basis[r] = saved + float64(s.right[r+1]*part)
-			saved = float64(s.left[j-r] * part)
-		}
-		s.basis[j] = saved
-	}
-	return k
-}
-
 // spline writes the B-splines of a number, and whether it was NULL.
 func (w *writer) spline(c *FitCol, src source, col, dense int) func(from, to int) {
-	s := c.splines()
+	s := spline.New(c.Bounds, c.Dim-len(c.Bounds)+1)
 	return func(from, to int) {
 		vals := w.buf[:to-from]
 		readNumbers(src, c.Type, c.Encoder, col, from, vals)
@@ -108,11 +61,11 @@ func (w *writer) spline(c *FitCol, src source, col, dense int) func(from, to int
 					continue
 				}
 			}
-			first := s.at(v)
+			first := s.At(v)
 			for j := range c.Dim {
 				b := 0.0
-				if j >= first && j <= first+s.degree {
-					b = s.basis[j-first]
+				if j >= first && j < first+len(s.Values) {
+					b = s.Values[j-first]
 				}
 				w.b.Set(from+i, dense+j, c.scaled(j, b))
 			}

@@ -315,8 +315,11 @@ func (s *Spec) MergeStats(a, b *Stats) (*Stats, error) {
 		switch {
 		case s.Cols[i].Encoder == NearestRows:
 			z.Target = keepDonors(z.Target, &s.Cols[i])
-		case s.Cols[i].Encoder == Regressions && len(z.Target) > maxPatternEntries:
-			return nil, errManyPatterns(s.Cols[i].Name)
+		case s.Cols[i].Encoder == Regressions:
+			var err error
+			if z.Target, err = settle(z.Target, &s.Cols[i]); err != nil {
+				return nil, err
+			}
 		case over:
 			return nil, errManyTargets(s.Cols[i].Name)
 		}

@@ -97,7 +97,7 @@ func describeDataText(cols []plan.Column) string {
 			ordered += "::text"
 		}
 		row := []string{lex.QuoteLiteral(c.Name), fmt.Sprintf("format_type(%d, %d)", c.Type.OID, c.Type.Mod), "count(" + col + ")", "count(*) - count(" + col + ")", "NULL::int8",
-			"approx_count_distinct(" + ordered + ")", "min(" + ordered + ")::text", "max(" + ordered + ")::text", "NULL::float8", "NULL::float8", "NULL::text", "NULL::float8", "NULL::text"}
+			"least(approx_count_distinct(" + ordered + "), count(" + col + "))", "min(" + ordered + ")::text", "max(" + ordered + ")::text", "NULL::float8", "NULL::float8", "NULL::text", "NULL::float8", "NULL::text"}
 		if number := asNumber(col, c.Type); number != "" {
 			row[4], row[8], row[9] = "count(*) FILTER (WHERE "+number+" = 0)", "avg("+number+")", "stddev_samp("+number+")"
 			row[10] = "(percentile_cont(ARRAY[0, 0.25, 0.5, 0.75, 1]) WITHIN GROUP (ORDER BY " + number + "))::text"
@@ -158,21 +158,23 @@ const (
 		UNION ALL SELECT c$i::text, 0, 1 FROM "~r" WHERE c$i IS NOT NULL) AS u GROUP BY u.c UNION ALL `
 )
 
+const sameColumns = "Both queries need the same columns, in any order."
+
 // driftText is driftQuery over columns with the same names.
 func driftText(base, study []plan.Column, settings []string) (string, error) {
 	at := map[string]int{}
 	for k, c := range study {
 		at[c.Name] = k
 	}
-	if len(at) < len(study) || len(base) != len(study) {
-		return "", pgerr.New(pgerr.InvalidColumnReference, "the two queries need the same columns, each once")
+	if len(at) < len(study) {
+		return "", pgerr.New(pgerr.DuplicateColumn, "the second query has two columns of the same name").WithHint("Give each a name of its own, with AS.")
 	}
 	places := make([]string, len(study))
 	var names, counts, edges, cats strings.Builder
 	for i, c := range base {
 		k, ok := at[c.Name]
 		if !ok {
-			return "", pgerr.New(pgerr.UndefinedColumn, "the second query has no column %q", c.Name)
+			return "", pgerr.New(pgerr.UndefinedColumn, "the second query has no column %q", c.Name).WithHint("%s", sameColumns)
 		}
 		delete(at, c.Name)
 		col, more, kind := fmt.Sprintf("c%d", i), "", "numeric"
@@ -192,6 +194,11 @@ func driftText(base, study []plan.Column, settings []string) (string, error) {
 		}
 		fmt.Fprintf(&names, "%s(%d, %s, '%s', nq.n%[2]d, nr.n%[2]d)", more, i, lex.QuoteLiteral(c.Name), kind)
 		fmt.Fprintf(&counts, "%scount(%s)::float8 AS n%d", more, col, i)
+	}
+	for _, c := range study {
+		if _, more := at[c.Name]; more {
+			return "", pgerr.New(pgerr.UndefinedColumn, "the first query has no column %q", c.Name).WithHint("%s", sameColumns)
+		}
 	}
 	return strings.NewReplacer(append(settings, "$names", names.String(), "$qcols", placeNames(len(base)), "$rcols", strings.Join(places, ", "), "$counts", counts.String(),
 		"$edges", edges.String(), "$cats", cats.String())...).Replace(driftQuery), nil

@@ -79,12 +79,13 @@ func (m *model) ranksItems() bool {
 func (r *ranking) ranked(sc *scope.Scope, m *model, args []ast.Node, n *ast.RangeFunction, pos typing.Position) (scope.FromItem, error) {
 	none, full := scope.FromItem{}, "ml."+r.name
 	user, item, ok := m.pair()
-	what := "recommends nothing"
+	what, hint := "recommends nothing", ""
 	if r.by == rankNearest {
 		ok, what = m.v.Task == catalog.TaskNeighborSearch, "finds no neighbors"
+		hint = "; models of nearest neighbors find rows if they were trained without PREDICT"
 	}
 	if !ok {
-		return none, pgerr.New(pgerr.WrongObjectType, "model \"%s\" %s", m.name, what).WithHint("Its task is %s.", m.v.Task).At(pos.At())
+		return none, pgerr.New(pgerr.WrongObjectType, "model \"%s\" %s", m.name, what).WithHint("Its task is %s%s.", m.v.Task, hint).At(pos.At())
 	}
 	by := expr.Rank{By: r.by, K: 10}
 	if r.by == rankNearest {
