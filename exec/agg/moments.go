@@ -63,26 +63,37 @@ func (p *pair) Update(groups []uint32, args []arrow.Array) error {
 		p.s.Add(groups, xs, ys)
 		return nil
 	}
-	p.groups, p.xs, p.ys = p.groups[:0], p.xs[:0], p.ys[:0]
-	keep := func(from, to int) {
-		p.groups, p.xs, p.ys = append(p.groups, groups[from:to]...), append(p.xs, xs[from:to]...), append(p.ys, ys[from:to]...)
+	if n := len(groups); cap(p.groups) < n {
+		p.groups, p.xs, p.ys = make([]uint32, n), make([]float64, n), make([]float64, n)
 	}
-	switch {
-	case x.NullN() == 0:
-		batch.ValidRuns(y, keep)
-	case y.NullN() == 0:
-		batch.ValidRuns(x, keep)
-	default:
-		batch.ValidRuns(x, func(from, to int) {
-			for i := from; i < to; i++ {
-				if y.IsValid(i) {
-					keep(i, i+1)
-				}
-			}
-		})
+	gs, kx, ky, n := p.groups[:len(groups)], p.xs[:len(groups)], p.ys[:len(groups)], 0
+	xs, ys = xs[:len(groups)], ys[:len(groups)]
+	vx, vy := bitsOf(x), bitsOf(y)
+	for i, g := range groups { // without a branch, for nothing foretells NULLs
+		gs[n], kx[n], ky[n] = g, xs[i], ys[i]
+		n += vx.at(i) & vy.at(i)
 	}
-	p.s.Add(p.groups, p.xs, p.ys)
+	p.s.Add(gs[:n], kx[:n], ky[:n])
 	return nil
+}
+
+// validBits are the bits of the values that are not NULL; those of a column without NULLs repeat.
+type validBits struct {
+	bm        []byte
+	off, mask int
+}
+
+func bitsOf(arr arrow.Array) validBits {
+	if arr.NullN() == 0 {
+		return validBits{bm: []byte{255}}
+	}
+	return validBits{bm: arr.NullBitmapBytes(), off: arr.Data().Offset(), mask: -1}
+}
+
+// at returns 1 for a value, 0 for NULL.
+func (v *validBits) at(i int) int {
+	i = (v.off + i) & v.mask
+	return int(v.bm[i>>3]>>(i&7)) & 1
 }
 
 func (p *pair) MergeStates(groups []uint32, states *array.Binary) error {
@@ -201,24 +212,22 @@ type floatVariance struct {
 
 func (v *floatVariance) Resize(groups int) { v.s.Resize(groups) }
 
-// addVariances compacts values, of which some may be NULL: the runs between NULLs are short, and sums of many
+// addVariances adds values, of which some may be NULL, densely: the runs between NULLs are short, and sums of many
 // groups are read ahead.
 func addVariances[T float32 | float64](v *floatVariance, groups []uint32, vals []T, arr arrow.Array) {
 	if arr.NullN() == 0 {
 		exact.AddSquares(&v.s, groups, vals)
 		return
 	}
-	n := 0
 	if cap(v.groups) < len(vals) {
 		v.groups, v.xs = make([]uint32, len(vals)), make([]float64, len(vals))
 	}
-	gs, xs := v.groups[:len(vals)], v.xs[:len(vals)]
-	batch.ValidRuns(arr, func(from, to int) {
-		n += copy(gs[n:], groups[from:to])
-		for i, x := range vals[from:to] {
-			xs[n-(to-from)+i] = float64(x)
-		}
-	})
+	gs, xs, valid, n := v.groups[:len(vals)], v.xs[:len(vals)], bitsOf(arr), 0
+	groups = groups[:len(vals)]
+	for i, x := range vals {
+		gs[n], xs[n] = groups[i], float64(x)
+		n += valid.at(i)
+	}
 	exact.AddSquares(&v.s, gs[:n], xs[:n])
 }
 

@@ -272,9 +272,11 @@ func (t *Pairs) meet(x, y int32) {
 	if nx == t.x && ny == t.y {
 		return
 	}
-	for g := range t.s {
-		if p := &t.s[g]; !p.move(t.x-nx, t.y-ny) {
-			t.flush(uint32(g))
+	if dx, dy := t.x-nx, t.y-ny; dx > 0 || dy > 0 { // sums of bases that were not chosen are 0
+		for g := range t.s {
+			if p := &t.s[g]; !p.move(dx, dy) {
+				t.flush(uint32(g))
+			}
 		}
 	}
 	t.x, t.y = nx, ny
