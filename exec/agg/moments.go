@@ -63,26 +63,37 @@ func (p *pair) Update(groups []uint32, args []arrow.Array) error {
 		p.s.Add(groups, xs, ys)
 		return nil
 	}
-	p.groups, p.xs, p.ys = p.groups[:0], p.xs[:0], p.ys[:0]
-	keep := func(from, to int) {
-		p.groups, p.xs, p.ys = append(p.groups, groups[from:to]...), append(p.xs, xs[from:to]...), append(p.ys, ys[from:to]...)
+	if n := len(groups); cap(p.groups) < n {
+		p.groups, p.xs, p.ys = make([]uint32, n), make([]float64, n), make([]float64, n)
 	}
-	switch {
-	case x.NullN() == 0:
-		batch.ValidRuns(y, keep)
-	case y.NullN() == 0:
-		batch.ValidRuns(x, keep)
-	default:
-		batch.ValidRuns(x, func(from, to int) {
-			for i := from; i < to; i++ {
-				if y.IsValid(i) {
-					keep(i, i+1)
-				}
-			}
-		})
+	gs, kx, ky, n := p.groups[:len(groups)], p.xs[:len(groups)], p.ys[:len(groups)], 0
+	xs, ys = xs[:len(groups)], ys[:len(groups)]
+	vx, vy := bitsOf(x), bitsOf(y)
+	for i, g := range groups { // without a branch, for nothing foretells NULLs
+		gs[n], kx[n], ky[n] = g, xs[i], ys[i]
+		n += vx.at(i) & vy.at(i)
 	}
-	p.s.Add(p.groups, p.xs, p.ys)
+	p.s.Add(gs[:n], kx[:n], ky[:n])
 	return nil
+}
+
+// validBits are the bits of the values that are not NULL; those of a column without NULLs repeat.
+type validBits struct {
+	bm        []byte
+	off, mask int
+}
+
+func bitsOf(arr arrow.Array) validBits {
+	if arr.NullN() == 0 {
+		return validBits{bm: []byte{255}}
+	}
+	return validBits{bm: arr.NullBitmapBytes(), off: arr.Data().Offset(), mask: -1}
+}
+
+// at returns 1 for a value, 0 for NULL.
+func (v *validBits) at(i int) int {
+	i = (v.off + i) & v.mask
+	return int(v.bm[i>>3]>>(i&7)) & 1
 }
 
 func (p *pair) MergeStates(groups []uint32, states *array.Binary) error {
@@ -118,69 +129,71 @@ func errOverflow() error {
 
 // pairResults returns the values of fn by the groups' sums.
 func pairResults(fn string, from, to int, of func(g int) (sums, error)) (arrow.Array, error) {
-	t := types.Float8
 	if fn == "regr_count" {
-		t = types.Int8
+		out := make([]int64, to-from)
+		for i := range out {
+			s, _ := of(from + i) // an overflow is of no interest
+			out[i] = int64(s.n)
+		}
+		return batch.FromSlice(arrow.PrimitiveTypes.Int64, out, nil), nil
 	}
-	return datumColumn(t, from, to, func(g int) (types.Datum, error) {
+	return floatColumn(from, to, func(g int) (float64, bool, error) {
 		s, err := of(g)
-		if fn == "regr_count" {
-			return int64(s.n), nil
+		if err != nil || s.n < 1 {
+			return 0, false, err
 		}
-		if err != nil {
-			return nil, err
-		}
-		if s.n < 1 {
-			return nil, nil
-		}
-		return s.value(fn), nil
+		v, ok := s.value(fn)
+		return v, ok, nil
 	})
 }
 
-func (s sums) value(fn string) types.Datum {
+// floatColumn builds a column of floats, NULL where ok is false.
+func floatColumn(from, to int, value func(g int) (v float64, ok bool, err error)) (arrow.Array, error) {
+	out := make([]float64, to-from)
+	valid := make([]byte, batch.BitmapBytes(len(out)))
+	for i := range out {
+		v, ok, err := value(from + i)
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			out[i] = v
+			batch.SetBit(valid, i)
+		}
+	}
+	return batch.FromSlice(arrow.PrimitiveTypes.Float64, out, valid), nil
+}
+
+// value returns that of fn; false for NULL.
+func (s *sums) value(fn string) (float64, bool) {
 	switch fn {
 	case "covar_pop":
-		return s.sxy / s.n
+		return s.sxy / s.n, true
 	case "covar_samp":
-		if s.n < 2 {
-			return nil
-		}
-		return s.sxy / (s.n - 1)
+		return s.sxy / (s.n - 1), s.n > 1
 	case "corr":
-		if s.sxx == 0 || s.syy == 0 {
-			return nil
-		}
-		return s.sxy / math.Sqrt(s.sxx*s.syy)
+		return s.sxy / math.Sqrt(s.sxx*s.syy), s.sxx != 0 && s.syy != 0
 	case "regr_sxx":
-		return s.sxx
+		return s.sxx, true
 	case "regr_syy":
-		return s.syy
+		return s.syy, true
 	case "regr_sxy":
-		return s.sxy
+		return s.sxy, true
 	case "regr_avgx":
-		return s.sx / s.n
+		return s.sx / s.n, true
 	case "regr_avgy":
-		return s.sy / s.n
+		return s.sy / s.n, true
 	case "regr_r2":
-		if s.sxx == 0 {
-			return nil
-		}
 		if s.syy == 0 {
-			return 1.0
+			return 1, s.sxx != 0
 		}
-		return s.sxy * s.sxy / (s.sxx * s.syy)
+		return s.sxy * s.sxy / (s.sxx * s.syy), s.sxx != 0
 	case "regr_slope":
-		if s.sxx == 0 {
-			return nil
-		}
-		return s.sxy / s.sxx
+		return s.sxy / s.sxx, s.sxx != 0
 	case "regr_intercept":
-		if s.sxx == 0 {
-			return nil
-		}
-		return (s.sy - s.sx*s.sxy/s.sxx) / s.n
+		return (s.sy - s.sx*s.sxy/s.sxx) / s.n, s.sxx != 0
 	}
-	return nil
+	return 0, false
 }
 
 func (p *pair) Bytes() int64 {
@@ -192,20 +205,38 @@ type floatVariance struct {
 	in        types.Type
 	pop, root bool
 	s         exact.Squares
+
+	groups []uint32 // of the rows of a batch that have values
+	xs     []float64
 }
 
 func (v *floatVariance) Resize(groups int) { v.s.Resize(groups) }
 
-func addSquares[T float32 | float64](s *exact.Squares, groups []uint32, vals []T, arr arrow.Array) {
-	batch.ValidRuns(arr, func(from, to int) { exact.AddSquares(s, groups[from:to], vals[from:to]) })
+// addVariances adds values, of which some may be NULL, densely: the runs between NULLs are short, and sums of many
+// groups are read ahead.
+func addVariances[T float32 | float64](v *floatVariance, groups []uint32, vals []T, arr arrow.Array) {
+	if arr.NullN() == 0 {
+		exact.AddSquares(&v.s, groups, vals)
+		return
+	}
+	if cap(v.groups) < len(vals) {
+		v.groups, v.xs = make([]uint32, len(vals)), make([]float64, len(vals))
+	}
+	gs, xs, valid, n := v.groups[:len(vals)], v.xs[:len(vals)], bitsOf(arr), 0
+	groups = groups[:len(vals)]
+	for i, x := range vals {
+		gs[n], xs[n] = groups[i], float64(x)
+		n += valid.at(i)
+	}
+	exact.AddSquares(&v.s, gs[:n], xs[:n])
 }
 
 func (v *floatVariance) Update(groups []uint32, args []arrow.Array) error {
 	switch a := args[0].(type) {
 	case *array.Float64:
-		addSquares(&v.s, groups, a.Float64Values(), a)
+		addVariances(v, groups, a.Float64Values(), a)
 	case *array.Float32:
-		addSquares(&v.s, groups, a.Float32Values(), a)
+		addVariances(v, groups, a.Float32Values(), a)
 	default:
 		return pgerr.Internal("variance of %s", args[0].DataType())
 	}
@@ -226,24 +257,22 @@ func (v *floatVariance) States(from, to int) (arrow.Array, error) {
 }
 
 func (v *floatVariance) Results(from, to int) (arrow.Array, error) {
-	return datumColumn(types.Float8, from, to, func(g int) (types.Datum, error) {
+	return floatColumn(from, to, func(g int) (float64, bool, error) {
 		n := float64(v.s.N(g))
 		if !v.pop {
 			n--
 		}
 		if n <= 0 {
-			return nil, nil
+			return 0, false, nil
 		}
 		r, err := finite(v.s.Spread(g), v.s.N(g), v.s.Finite(g))
-		if err != nil {
-			return nil, err
-		}
-		r /= n
-		if v.root {
+		if r /= n; v.root {
 			r = math.Sqrt(r)
 		}
-		return r, nil
+		return r, true, err
 	})
 }
 
-func (v *floatVariance) Bytes() int64 { return v.s.Held() }
+func (v *floatVariance) Bytes() int64 {
+	return v.s.Held() + 4*int64(cap(v.groups)) + 8*int64(cap(v.xs))
+}

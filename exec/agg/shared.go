@@ -7,6 +7,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 
 	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/exec/kernel/exact"
 	"github.com/tributarydb/tributary/planner/expr"
 )
 
@@ -86,7 +87,7 @@ func View(a, b Agg) Agg {
 		case *floatSum:
 			v.s = a.s
 		case *floatVariance:
-			v.s = *a.s.Values()
+			v.of = exact.SquareValues{Squares: &a.s}
 		}
 		return &v
 	case *decimalSum:

@@ -209,6 +209,21 @@ type floatSum struct {
 	out  types.Type
 	mean bool
 	s    exact.Sums
+	of   sumsOf // not nil: it has the sums instead (View)
+}
+
+// sumsOf are sums that can be read.
+type sumsOf interface {
+	N(g int) int64
+	Value(g int) (v float64, special bool)
+	Append(dst []byte, g int) []byte
+}
+
+func (s *floatSum) sums() sumsOf {
+	if s.of != nil {
+		return s.of
+	}
+	return &s.s
 }
 
 func (s *floatSum) Resize(groups int) { s.s.Resize(groups) }
@@ -239,21 +254,22 @@ func (s *floatSum) MergeStates(groups []uint32, states *array.Binary) error {
 }
 
 func (s *floatSum) States(from, to int) (arrow.Array, error) {
-	return binaryColumn(from, to, func(dst []byte, g int) ([]byte, bool) { return s.s.Append(dst, g), true }), nil
+	sums := s.sums()
+	return binaryColumn(from, to, func(dst []byte, g int) ([]byte, bool) { return sums.Append(dst, g), true }), nil
 }
 
 func (s *floatSum) Results(from, to int) (arrow.Array, error) {
-	n := to - from
+	n, sums := to-from, s.sums()
 	out := make([]float64, n)
 	valid := make([]byte, batch.BitmapBytes(n))
 	for i := range out {
-		count := s.s.N(from + i)
+		count := sums.N(from + i)
 		if count == 0 {
 			continue
 		}
 		batch.SetBit(valid, i)
 		var special bool
-		if out[i], special = s.s.Value(from + i); math.IsInf(out[i], 0) && !special {
+		if out[i], special = sums.Value(from + i); math.IsInf(out[i], 0) && !special {
 			return nil, errOverflow()
 		}
 		if s.mean {

@@ -12,7 +12,7 @@ import (
 //
 //	slots[h & mask] = upper half of h | number, linear probing
 //
-// Short strings are compared as they are looked up. Of other values a batch is looked up in two
+// Short strings, and floats, are compared as they are looked up. Of other values a batch is looked up in two
 // steps: first by hash alone, new values being numbered where a hash is not there; then all rows
 // are compared with their values at once. The few whose hashes collide are looked up one by one.
 // The numbers of a dictionary's values are kept while batches have the same dictionary.
@@ -22,8 +22,8 @@ type interner struct {
 	ids    []uint32 // row in col, by number - 1
 	hashes []uint64
 	slots  []uint64
-	texts  bool        // strings that are equal as their bytes are
-	short  []shortText // by number - 1; nil: none of the strings is short
+	texts  bool        // strings that are equal as their bytes are, or floats as shortFloat
+	short  []shortText // by number - 1; nil: none of them is short
 	bytes  int64
 
 	dict  *array.Data
@@ -39,7 +39,7 @@ type interner struct {
 
 func newInterner(t types.Type) *interner {
 	in := &interner{typ: t, col: NewColumn(t), slots: make([]uint64, 64)}
-	in.texts = in.col.lay == layVar && t.EqualIsSame()
+	in.texts = in.col.lay == layVar && t.EqualIsSame() || t.Form() == types.FormFloat64
 	return in
 }
 
@@ -130,7 +130,11 @@ func (in *interner) intern(arr arrow.Array, hashes []uint64, codes []uint32) {
 	in.room(n)
 	var strs texts
 	if in.texts {
-		strs, _ = textsOf(arr) // an array of strings is one or the other
+		if f, ok := arr.(*array.Float64); ok {
+			strs.floats = f.Float64Values()
+		} else {
+			strs, _ = textsOf(arr) // an array of strings is one or the other
+		}
 	}
 	bm, off := valid(arr)
 	mask := uint64(len(in.slots) - 1)

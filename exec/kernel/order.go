@@ -13,6 +13,9 @@ type item struct {
 	row uint32
 }
 
+// before reports whether the bytes of i that are loaded come before those of o.
+func (i *item) before(o *item) bool { return i.hi < o.hi || i.hi == o.hi && i.lo < o.lo }
+
 // itemBytes is the memory Order takes for a row: two items.
 const itemBytes = 32
 
@@ -22,16 +25,20 @@ func OrderBytes(n int) int64 { return int64(n) * itemBytes }
 const (
 	prefixBytes = 12
 	radixMin    = 192 // below it comparing is faster than counting
+	insertMost  = 24  // so many rows are sorted by insertion
 )
 
 // Order returns the row numbers of k sorted by key, equal keys in order of row. ids, if not nil,
 // holds what to return instead of a row's number.
+//
+// Rows are sorted by 12 bytes of their keys at a time. Of keys of one width these are the first bytes in which
+// keys differ: numbers have many that are the same in all. Of these, only so many are counted as tell most rows apart; the
+// few rows that are equal in them are compared (orderitems.go).
 func Order(k *Keys, ids []uint32) []uint32 {
 	items := make([]item, k.N)
 	for i := range items {
 		items[i].row = uint32(i)
 	}
-	load(k, items, 0)
 	sortItems(k, items, make([]item, len(items)), 0)
 	out := make([]uint32, k.N)
 	for i, it := range items {
@@ -44,17 +51,63 @@ func Order(k *Keys, ids []uint32) []uint32 {
 	return out
 }
 
+// sortItems sorts items, which are in order of row and whose keys are the same up to byte depth; tmp is as long.
+func sortItems(k *Keys, items, tmp []item, depth int) {
+	end := depth + prefixBytes // of the bytes that are loaded
+	if k.Width > 0 && len(items) >= radixMin {
+		if end = loadVarying(k, items, depth); end == depth {
+			return // they are all equal
+		}
+	} else {
+		load(k, items, depth)
+	}
+	if len(items) < radixMin {
+		compareItems(k, items, end)
+		return
+	}
+	radix(items, tmp)
+	if k.Width > 0 && k.Width <= end {
+		return
+	}
+	for i := 0; i < len(items); {
+		j := i + 1
+		for j < len(items) && items[j].hi == items[i].hi && items[j].lo == items[i].lo {
+			j++
+		}
+		// Equal so far. They are equal to the end if the first of them ends here.
+		if j-i > 1 && len(k.At(int(items[i].row))) > end {
+			sortItems(k, items[i:j], tmp[i:j], end)
+		}
+		i = j
+	}
+}
+
+// compareItems sorts few items, of which the bytes before end are loaded; by these alone if k is nil.
+func compareItems(k *Keys, items []item, end int) {
+	slices.SortFunc(items, func(a, b item) int {
+		switch {
+		case a.before(&b):
+			return -1
+		case b.before(&a):
+			return 1
+		}
+		if k != nil && (k.Width == 0 || k.Width > end) {
+			if c := bytes.Compare(rest(k, a, end), rest(k, b, end)); c != 0 {
+				return c
+			}
+		}
+		return int(a.row) - int(b.row)
+	})
+}
+
+func rest(k *Keys, it item, end int) []byte {
+	b := k.At(int(it.row))
+	return b[min(len(b), end):]
+}
+
 // load fills the prefixes from byte depth of the keys on. Bytes past a key's end read as 0, which
 // is correct since no key is another's prefix.
 func load(k *Keys, items []item, depth int) {
-	if w := k.Width; w > 0 && w-depth >= prefixBytes {
-		for i := range items {
-			b := k.Data[int(items[i].row)*w+depth:]
-			items[i].hi = binary.BigEndian.Uint64(b)
-			items[i].lo = binary.BigEndian.Uint32(b[8:12])
-		}
-		return
-	}
 	var pad [prefixBytes]byte
 	for i := range items {
 		b := k.At(int(items[i].row))
@@ -69,111 +122,5 @@ func load(k *Keys, items []item, depth int) {
 		}
 		items[i].hi = binary.BigEndian.Uint64(b)
 		items[i].lo = binary.BigEndian.Uint32(b[8:])
-	}
-}
-
-// sortItems sorts items, whose prefixes are loaded from depth; tmp is as long.
-func sortItems(k *Keys, items, tmp []item, depth int) {
-	if len(items) < radixMin {
-		slices.SortFunc(items, func(a, b item) int {
-			switch {
-			case a.hi != b.hi:
-				if a.hi < b.hi {
-					return -1
-				}
-				return 1
-			case a.lo != b.lo:
-				if a.lo < b.lo {
-					return -1
-				}
-				return 1
-			}
-			if k.Width == 0 || k.Width > depth+prefixBytes {
-				if c := bytes.Compare(rest(k, a, depth), rest(k, b, depth)); c != 0 {
-					return c
-				}
-			}
-			return int(a.row) - int(b.row)
-		})
-		return
-	}
-	radix(items, tmp)
-	if k.Width > 0 && k.Width <= depth+prefixBytes {
-		return
-	}
-	for i := 0; i < len(items); {
-		j := i + 1
-		for j < len(items) && items[j].hi == items[i].hi && items[j].lo == items[i].lo {
-			j++
-		}
-		// Equal so far. They are equal to the end if the first of them ends here.
-		if j-i > 1 && len(k.At(int(items[i].row))) > depth+prefixBytes {
-			load(k, items[i:j], depth+prefixBytes)
-			sortItems(k, items[i:j], tmp[i:j], depth+prefixBytes)
-		}
-		i = j
-	}
-}
-
-func rest(k *Keys, it item, depth int) []byte {
-	b := k.At(int(it.row))
-	return b[min(len(b), depth+prefixBytes):]
-}
-
-// radix sorts by the prefixes, least significant byte first, stably. Bytes that are equal in all
-// items cost nothing.
-func radix(items, tmp []item) {
-	var counts [prefixBytes][256]uint32
-	for i := range items {
-		h, l := items[i].hi, items[i].lo
-		counts[0][byte(l)]++
-		counts[1][byte(l>>8)]++
-		counts[2][byte(l>>16)]++
-		counts[3][byte(l>>24)]++
-		counts[4][byte(h)]++
-		counts[5][byte(h>>8)]++
-		counts[6][byte(h>>16)]++
-		counts[7][byte(h>>24)]++
-		counts[8][byte(h>>32)]++
-		counts[9][byte(h>>40)]++
-		counts[10][byte(h>>48)]++
-		counts[11][byte(h>>56)]++
-	}
-	from, to := items, tmp
-	first := items[0]
-	for pass := range counts {
-		c := &counts[pass]
-		var at byte
-		if pass < 4 {
-			at = byte(first.lo >> (8 * pass))
-		} else {
-			at = byte(first.hi >> (8 * (pass - 4)))
-		}
-		if int(c[at]) == len(items) {
-			continue
-		}
-		sum := uint32(0)
-		for b := range c {
-			c[b], sum = sum, sum+c[b]
-		}
-		if pass < 4 {
-			shift := 8 * pass
-			for _, it := range from {
-				b := byte(it.lo >> shift)
-				to[c[b]] = it
-				c[b]++
-			}
-		} else {
-			shift := 8 * (pass - 4)
-			for _, it := range from {
-				b := byte(it.hi >> shift)
-				to[c[b]] = it
-				c[b]++
-			}
-		}
-		from, to = to, from
-	}
-	if &from[0] != &items[0] {
-		copy(items, from)
 	}
 }

@@ -7,8 +7,8 @@ import (
 )
 
 // Pairs are Σx, Σy, Σx², Σy² and Σxy of pairs of float64s, one of each a group, none of which is
-// rounded. A group has 136 bytes: the sums of values as Sums has them, in 128 bits, and those of
-// products, which have twice as many, in 256.
+// rounded. A group has 128 bytes, two lines of a cache, beside its number of pairs: the sums of values as
+// Sums has them, in 128 bits, and those of products, which have twice as many, in 256.
 //
 //	      unit               holds
 //	Σx    2^(x-1075)         values of exponents x … x+63
@@ -17,14 +17,14 @@ import (
 // Pairs that do not fit are in Longs of the group. The zero value has no groups.
 type Pairs struct {
 	s    []shortPair
+	n    []int64
 	x, y int32 // bases; 0: not chosen, there are no values but zeros
 	long map[uint32]*longPair
 
-	touched int64 // of touch, so that its reads are not left out
+	touched uint64 // of touch, so that its reads are not left out
 }
 
 type shortPair struct {
-	n          int64
 	x, y       [2]uint64
 	xx, yy, xy [4]uint64
 }
@@ -32,7 +32,7 @@ type shortPair struct {
 type longPair struct{ x, y, xx, yy, xy Long }
 
 const (
-	shortPairBytes = 8 * 17
+	shortPairBytes = 8 * 17 // with its number
 	longPairBytes  = 5 * longBytes
 
 	// Between these bases a product has no bit below the least float64, and is not infinite.
@@ -42,13 +42,17 @@ const (
 
 // Resize makes room for groups; new ones are empty.
 func (t *Pairs) Resize(groups int) {
-	if groups <= cap(t.s) {
-		t.s = t.s[:max(groups, len(t.s))]
-		return
+	t.s, t.n = resized(t.s, groups), resized(t.n, groups)
+}
+
+// resized returns s with room for groups, of which it never has fewer again.
+func resized[T any](s []T, groups int) []T {
+	if groups <= cap(s) {
+		return s[:max(groups, len(s))]
 	}
-	s := make([]shortPair, groups, groups+groups/2+16)
-	copy(s, t.s)
-	t.s = s
+	out := make([]T, groups, groups+groups/2+16)
+	copy(out, s)
+	return out
 }
 
 // Held returns the memory of the sums.
@@ -57,7 +61,7 @@ func (t *Pairs) Held() int64 {
 }
 
 // N returns how many pairs group g has.
-func (t *Pairs) N(g int) int64 { return t.s[g].n }
+func (t *Pairs) N(g int) int64 { return t.n[g] }
 
 // pairBase is baseOf for values that are multiplied.
 func pairBase(vals []float64) int32 {
@@ -96,22 +100,22 @@ func (t *Pairs) touch(groups []uint32) {
 		return
 	}
 	n := t.touched
-	for _, g := range groups { // three lines of a cache
+	for _, g := range groups { // two lines of a cache
 		p := &t.s[g]
-		n += p.n ^ int64(p.xx[2]) ^ int64(p.xy[3])
+		n += p.x[0] ^ p.xy[3]
 	}
 	t.touched = n
 }
 
 func (t *Pairs) add(groups []uint32, xs, ys []float64) {
-	s, bx, by := t.s, int(t.x), int(t.y)
+	s, ns, bx, by := t.s, t.n[:len(t.s)], int(t.x), int(t.y)
 	xs, ys = xs[:len(groups)], ys[:len(groups)]
 	for i, g := range groups {
 		a, b := math.Float64bits(xs[i]), math.Float64bits(ys[i])
 		ex, ey := uint(int(a>>52)&0x7ff-bx), uint(int(b>>52)&0x7ff-by)
 		mx, my := a&mantissa|1<<52, b&mantissa|1<<52
 		p := &s[g]
-		p.n++
+		ns[g]++
 		if bx == 0 || by == 0 || ex > 63 || ey > 63 {
 			var okx, oky bool
 			mx, ex, okx = odd(a, bx)
@@ -225,7 +229,7 @@ func (t *Pairs) beyond(g uint32) *longPair {
 func (t *Pairs) flush(g uint32) {
 	p := &t.s[g]
 	t.beyond(g).addShort(p, t.x, t.y)
-	*p = shortPair{n: p.n}
+	*p = shortPair{}
 }
 
 // whole returns the Longs of a group with all its pairs; nil if it has none.
@@ -237,7 +241,7 @@ func (t *Pairs) whole(g int) *longPair {
 	c := *l
 	c.addShort(&t.s[g], t.x, t.y)
 	for _, p := range c.parts() {
-		p.n = t.s[g].n
+		p.n = t.n[g]
 	}
 	return &c
 }
@@ -247,6 +251,7 @@ func (t *Pairs) Merge(groups []uint32, o *Pairs, ids []uint32) {
 	t.meet(o.x, o.y)
 	for i, g := range groups {
 		k := ids[i]
+		t.n[g] += o.n[k]
 		t.merge(g, o.s[k], o.x, o.y)
 		if l := o.long[k]; l != nil {
 			t.beyond(g).merge(l)
@@ -267,9 +272,11 @@ func (t *Pairs) meet(x, y int32) {
 	if nx == t.x && ny == t.y {
 		return
 	}
-	for g := range t.s {
-		if p := &t.s[g]; !p.move(t.x-nx, t.y-ny) {
-			t.flush(uint32(g))
+	if dx, dy := t.x-nx, t.y-ny; dx > 0 || dy > 0 { // sums of bases that were not chosen are 0
+		for g := range t.s {
+			if p := &t.s[g]; !p.move(dx, dy) {
+				t.flush(uint32(g))
+			}
 		}
 	}
 	t.x, t.y = nx, ny
@@ -310,7 +317,6 @@ func (p *shortPair) move(dx, dy int32) bool {
 // merge adds sums of bases that are no lower.
 func (t *Pairs) merge(g uint32, o shortPair, x, y int32) {
 	p := &t.s[g]
-	p.n += o.n
 	if (x != t.x && x != 0 || y != t.y && y != 0) && !o.move(x-t.x, y-t.y) {
 		t.beyond(g).addShort(&o, x, y)
 		return
@@ -347,7 +353,7 @@ const pairHead = shortPairBytes + 4
 // Append appends the bytes of the sums of group g, with Longs each after its length.
 func (t *Pairs) Append(dst []byte, g int) []byte {
 	le, p := binary.LittleEndian, &t.s[g]
-	dst = le.AppendUint64(dst, uint64(p.n))
+	dst = le.AppendUint64(dst, uint64(t.n[g]))
 	p.words(func(w *uint64) { dst = le.AppendUint64(dst, *w) })
 	dst = le.AppendUint16(le.AppendUint16(dst, uint16(t.x)), uint16(t.y))
 	if l := t.long[uint32(g)]; l != nil {
@@ -367,7 +373,7 @@ func (t *Pairs) MergeBytes(g uint32, b []byte) bool {
 		return false
 	}
 	le, at := binary.LittleEndian, 8
-	o := shortPair{n: int64(le.Uint64(b))}
+	n, o := int64(le.Uint64(b)), shortPair{}
 	o.words(func(w *uint64) { *w, at = le.Uint64(b[at:]), at+8 })
 	x, y := int32(le.Uint16(b[at:])), int32(le.Uint16(b[at+2:]))
 	for _, base := range []int32{x, y} {
@@ -375,7 +381,7 @@ func (t *Pairs) MergeBytes(g uint32, b []byte) bool {
 			return false
 		}
 	}
-	if o.n < 0 || o.full() {
+	if n < 0 || o.full() {
 		return false
 	}
 	var l longPair
@@ -396,6 +402,7 @@ func (t *Pairs) MergeBytes(g uint32, b []byte) bool {
 		t.beyond(g).merge(&l)
 	}
 	t.meet(x, y)
+	t.n[g] += n
 	t.merge(g, o, x, y)
 	return true
 }
@@ -411,40 +418,38 @@ type Moments struct {
 // Moments returns those of group g, each rounded once.
 func (t *Pairs) Moments(g int) Moments {
 	p := &t.s[g]
-	m := Moments{N: p.n, FiniteX: true, FiniteY: true}
-	if p.n == 0 {
+	m := Moments{N: t.n[g], FiniteX: true, FiniteY: true}
+	if m.N == 0 {
 		return m
 	}
 	l := t.whole(g)
 	if l == nil {
-		bx, by := int(max(t.x, leastPairBase)), int(max(t.y, leastPairBase))
-		var x, y, xx, yy, xy fixed
-		x.fill(p.x[:]...)
-		y.fill(p.y[:]...)
-		xx.fill(p.xx[:]...)
-		yy.fill(p.yy[:]...)
-		xy.fill(p.xy[:]...)
-		m.X, m.Y = shortSum{lo: p.x[0], hi: int64(p.x[1])}.value(int32(bx)), shortSum{lo: p.y[0], hi: int64(p.y[1])}.value(int32(by))
+		bx, by := max(t.x, leastPairBase), max(t.y, leastPairBase)
+		m.X, m.Y = shortSum{lo: p.x[0], hi: int64(p.x[1])}.value(bx), shortSum{lo: p.y[0], hi: int64(p.y[1])}.value(by)
+		ux, uy := int(bx)-1075, int(by)-1075
 		var ok, ok1, ok2 bool
-		m.XX, ok = spreadOf(xx, 2*bx-2150, x, bx-1075, x, bx-1075, p.n)
-		m.YY, ok1 = spreadOf(yy, 2*by-2150, y, by-1075, y, by-1075, p.n)
-		m.XY, ok2 = spreadOf(xy, bx+by-2150, x, bx-1075, y, by-1075, p.n)
+		m.XX, ok = wordSpread(&p.xx, &p.x, &p.x, m.N, 2*ux)
+		m.YY, ok1 = wordSpread(&p.yy, &p.y, &p.y, m.N, 2*uy)
+		m.XY, ok2 = wordSpread(&p.xy, &p.x, &p.y, m.N, ux+uy)
 		if ok && ok1 && ok2 {
 			return m
 		}
 		l = &longPair{}
 		l.addShort(p, t.x, t.y)
-		l.x.n = p.n
+		l.x.n = m.N
 	}
 	m.X, m.Y, m.FiniteX, m.FiniteY = l.x.Value(), l.y.Value(), l.x.flag == 0, l.y.flag == 0
-	spread := func(xy, x, y *Long) float64 {
-		f := LongSpread(xy, x, y)
-		if math.Abs(f) <= float64(p.n)*0x1p-1073 {
-			return 0 // products have lost as much: a constant column has no spread
-		}
-		return f
-	}
 	l.y.n = l.x.n
-	m.XX, m.YY, m.XY = spread(&l.xx, &l.x, &l.x), spread(&l.yy, &l.y, &l.y), spread(&l.xy, &l.x, &l.y)
+	m.XX, m.YY, m.XY = productSpread(&l.xx, &l.x, &l.x), productSpread(&l.yy, &l.y, &l.y), productSpread(&l.xy, &l.x, &l.y)
 	return m
+}
+
+// productSpread is LongSpread of products, which have lost what is below the least float64: a constant
+// column has no spread.
+func productSpread(xy, x, y *Long) float64 {
+	f := LongSpread(xy, x, y)
+	if math.Abs(f) <= float64(x.n)*0x1p-1073 {
+		return 0
+	}
+	return f
 }

@@ -67,21 +67,48 @@ func AddSpans[T float32 | float64](t *Sums, spans [][2]int32, lo int32, vals []T
 
 // AddSquareSpans is AddSpans of sums of values and of their squares.
 func AddSquareSpans[T float32 | float64](t *Squares, spans [][2]int32, lo int32, vals []T, counts []int32) bool {
-	high, low := make([]float64, len(vals)), make([]float64, len(vals))
+	if t.base == 0 {
+		t.base = squareBase(vals)
+	}
+	base := int(t.base)
+	sums := make([]shortSquares, len(vals)+1)
+	var sum shortSquares
 	for i, v := range vals {
-		x := float64(v)
-		high[i] = x * x
-		if low[i] = math.FMA(x, x, -high[i]); low[i]-low[i] != 0 {
+		if counts == nil || counts[i+1] > counts[i] {
+			b := math.Float64bits(float64(v))
+			e, m := uint(int(b>>52)&0x7ff-base), b&mantissa|1<<52
+			if base == 0 || e > 63 {
+				var ok bool
+				if m, e, ok = odd(b, base); !ok {
+					return false
+				}
+			}
+			add128(&sum.x, m, e, uint64(int64(b)>>63))
+			high, low := bits.Mul64(m, m)
+			add256(&sum.xx, high, low, 2*e, 0)
+			sum.n++
+			if sum.full() {
+				return false
+			}
+		}
+		sums[i+1] = sum
+	}
+	for k, s := range spans {
+		a, b, x := &sums[s[0]-lo], &sums[s[1]-lo], &t.s[k]
+		x.n = b.n - a.n
+		subWords(x.x[:], b.x[:], a.x[:])
+		subWords(x.xx[:], b.xx[:], a.xx[:])
+		if x.full() {
+			clear(t.s[:k+1])
 			return false
 		}
 	}
-	if AddSpans(&t.x, spans, lo, vals, counts) && AddSpans(&t.hi, spans, lo, high, counts) {
-		if t.base(); AddSpans(&t.lo, spans, lo, low, counts) {
-			return true
-		}
+	return true
+}
+
+func subWords(to, a, b []uint64) {
+	c := uint64(0)
+	for i, v := range a {
+		to[i], c = bits.Sub64(v, b[i], c)
 	}
-	for _, s := range []*Sums{&t.x, &t.hi, &t.lo} {
-		clear(s.s[:len(spans)])
-	}
-	return false
 }

@@ -170,6 +170,100 @@ func spreadOf(xy fixed, xyUnit int, x fixed, xUnit int, y fixed, yUnit int, n in
 	return all.over(uint64(n), unit)
 }
 
+// wordSpread is spreadOf of words, where the unit of Σxy is that of Σx Σy.
+func wordSpread(xy *[4]uint64, x, y *[2]uint64, n int64, unit int) (float64, bool) {
+	// N Σxy, of its size.
+	a, neg := *xy, uint64(int64(xy[3])>>63)
+	c := neg & 1
+	for i := range a {
+		a[i], c = bits.Add64(a[i]^neg, 0, c)
+	}
+	var d [5]uint64
+	for i, w := range a {
+		hi, lo := bits.Mul64(w, uint64(n))
+		d[i], c = bits.Add64(d[i], lo, 0)
+		d[i+1] = hi + c
+	}
+	c = neg & 1
+	for i := range d {
+		d[i], c = bits.Add64(d[i]^neg, 0, c)
+	}
+	// Less Σx Σy.
+	x0, x1, sx := size128(x)
+	y0, y1, sy := size128(y)
+	h00, l00 := bits.Mul64(x0, y0)
+	h01, l01 := bits.Mul64(x0, y1)
+	h10, l10 := bits.Mul64(x1, y0)
+	h11, l11 := bits.Mul64(x1, y1)
+	var c1 uint64
+	p1, c := bits.Add64(h00, l01, 0)
+	p2, c := bits.Add64(h01, l11, c)
+	p3 := h11 + c
+	p1, c1 = bits.Add64(p1, l10, 0)
+	p2, c1 = bits.Add64(p2, h10, c1)
+	p3 += c1
+	less := sx ^ sy ^ ^uint64(0) // all bits to subtract
+	c = less & 1
+	for i, w := range [5]uint64{l00, p1, p2, p3, 0} {
+		d[i], c = bits.Add64(d[i], w^less, c)
+	}
+	neg = uint64(int64(d[4]) >> 63)
+	c = neg & 1
+	for i := range d {
+		d[i], c = bits.Add64(d[i]^neg, 0, c)
+	}
+	v, ok := quotient(&d, uint64(n), unit)
+	if neg != 0 {
+		v = -v
+	}
+	return v, ok
+}
+
+// size128 returns the size of a number, and all bits if it is negative.
+func size128(w *[2]uint64) (lo, hi, neg uint64) {
+	neg = uint64(int64(w[1]) >> 63)
+	lo, c := bits.Add64(w[0]^neg, 0, neg&1)
+	hi, _ = bits.Add64(w[1]^neg, 0, c)
+	return lo, hi, neg
+}
+
+// quotient returns d·2^unit / n, rounded to the nearest, ties to even; false where that is no normal float64,
+// or may be none.
+func quotient(d *[5]uint64, n uint64, unit int) (float64, bool) {
+	top := len(d) - 1
+	for top >= 0 && d[top] == 0 {
+		top--
+	}
+	if top < 0 {
+		return 0, true
+	}
+	if e := 64*top + bits.Len64(d[top]) + unit; e < -900 || e > 1000 {
+		return 0, false
+	}
+	// The quotient of the three highest words has at least 65 bits.
+	var w [3]uint64
+	rest := uint64(0)
+	for i := range top + 1 {
+		if k := i + 2 - top; k >= 0 {
+			w[k] = d[i]
+		} else {
+			rest |= d[i]
+		}
+	}
+	q2, r := bits.Div64(0, w[2], n)
+	q1, r := bits.Div64(r, w[1], n)
+	q0, r := bits.Div64(r, w[0], n)
+	rest |= r
+	hi, lo, at := q1, q0, unit+64*(top-2)
+	if q2 != 0 {
+		hi, lo, rest, at = q2, q1, rest|q0, at+64
+	}
+	if rest != 0 {
+		lo |= 1 // it is no tie
+	}
+	return roundBits(hi, lo, at), true
+}
+
 // roundBits returns hi·2^(64+unit) + lo·2^unit, rounded to the nearest, ties to
 // even. What lies below 2^-1074 must be zero.
 func roundBits(hi, lo uint64, unit int) float64 {

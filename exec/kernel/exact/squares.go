@@ -3,101 +3,169 @@ package exact
 import (
 	"encoding/binary"
 	"math"
-	"math/big"
+	"math/bits"
 
 	"github.com/tributarydb/tributary/exec/kernel/f64"
 )
 
-// Squares are sums of float64s and of their squares, one of each a group, none of which is rounded.
-// A square is two values: the rounded float64 and the rounding error, which lies at least
-// squareBits below. The zero value has no groups.
+// Squares are sums of float64s and of their squares, one of each a group, none of which is rounded, as
+// Pairs are of two variables. A group is one line of a cache.
+//
+// What is sent of it is three sums as Sums has them, of values and of the high and the low bits of squares:
+// there a square once was a rounded float64 and the rounding error. The zero value has no groups.
 type Squares struct {
-	x, hi, lo Sums
-	scratch   *squaresScratch // nil: nothing was added yet
+	s       []shortSquares
+	base    int32 // 0: not chosen, there are no values but zeros
+	long    map[uint32]*longSquares
+	scratch *squaresScratch // nil: there was no list yet
+	touched uint64
 }
 
+type shortSquares struct {
+	n  int64
+	x  [2]uint64
+	xx [4]uint64
+	_  uint64
+}
+
+type longSquares struct{ x, xx Long }
+
 type squaresScratch struct {
-	splits    f64.Splits
-	x, hi, lo [f64.SplitRows]float64
-	groups    [f64.SplitRows]uint32
+	splits f64.Splits
+	x      [f64.SplitRows]float64
+	groups [f64.SplitRows]uint32
 }
 
 const (
-	squareBits = 53
+	shortSquaresBytes = 64
+	longSquaresBytes  = 2 * longBytes
 	// squaresBytes is the size of the scratch, about, which a thread has once.
-	squaresBytes = 4*8*f64.SplitRows + 1024
+	squaresBytes = 4*3*f64.SplitRows + 1024
+
+	// sentBits are those of squares that are sent as the low ones.
+	sentBits = 125
+	// lastSquareBase is the last of which the high bits' base is one of Sums.
+	lastSquareBase = (lastBase + 1075 - sentBits) / 2
 )
 
 // Resize makes room for groups; new ones are empty.
-func (t *Squares) Resize(groups int) {
-	t.x.Resize(groups)
-	t.hi.Resize(groups)
-	t.lo.Resize(groups)
-}
+func (t *Squares) Resize(groups int) { t.s = resized(t.s, groups) }
 
 // Held returns the memory of the sums.
 func (t *Squares) Held() int64 {
-	n := t.x.Held() + t.hi.Held() + t.lo.Held()
+	n := shortSquaresBytes*int64(cap(t.s)) + longSquaresBytes*int64(len(t.long))
 	if t.scratch != nil {
 		n += squaresBytes
 	}
 	return n
 }
 
-// Values are the sums of the values.
-func (t *Squares) Values() *Sums { return &t.x }
-
 // N returns how many values group g has.
-func (t *Squares) N(g int) int64 { return t.x.N(g) }
+func (t *Squares) N(g int) int64 { return t.s[g].n }
 
-// base has the low parts in units 53 bits below those of the high ones: then what fits
-// there fits here, whatever its size.
-func (t *Squares) base() {
-	if t.lo.base == 0 && t.hi.base > squareBits {
-		t.lo.base = t.hi.base - squareBits
+// squareBase is the base for the first values.
+func squareBase[T float32 | float64](vals []T) int32 {
+	base := baseOf(vals)
+	if base == 0 {
+		return 0
 	}
-}
-
-func (t *Squares) room() *squaresScratch {
-	if t.scratch == nil {
-		t.scratch = &squaresScratch{}
-	}
-	return t.scratch
-}
-
-// square makes the parts of the squares of at most f64.SplitRows values.
-func square[T float32 | float64](s *squaresScratch, vals []T) (hi, lo []float64) {
-	hi, lo = s.hi[:len(vals)], s.lo[:len(vals)]
-	for i, v := range vals {
-		x := float64(v)
-		h := float64(x * x)
-		l := math.FMA(x, x, -h)
-		if l-l != 0 { // of an infinity, which hi has
-			l = 0
-		}
-		hi[i], lo[i] = h, l
-	}
-	return hi, lo
+	return min(max(base, leastPairBase), lastSquareBase)
 }
 
 // AddSquares adds vals[i] to group groups[i].
 func AddSquares[T float32 | float64](t *Squares, groups []uint32, vals []T) {
-	AddFloats(&t.x, groups, vals)
-	s := t.room()
+	if t.base == 0 {
+		t.base = squareBase(vals)
+	}
 	for len(groups) > 0 {
-		n := min(len(groups), f64.SplitRows)
-		hi, lo := square(s, vals[:n])
-		AddFloats(&t.hi, groups[:n], hi)
-		t.base()
-		AddFloats(&t.lo, groups[:n], lo)
+		n := min(len(groups), touchedRows)
+		t.touch(groups[:n])
+		addSquares(t, groups[:n], vals[:n])
 		groups, vals = groups[n:], vals[n:]
 	}
+}
+
+// touch reads the sums of groups before any of them is added to, as that of Pairs does.
+func (t *Squares) touch(groups []uint32) {
+	if len(t.s) < touchGroups {
+		return
+	}
+	n := t.touched
+	for _, g := range groups {
+		n += t.s[g].x[0]
+	}
+	t.touched = n
+}
+
+func addSquares[T float32 | float64](t *Squares, groups []uint32, vals []T) {
+	s, base := t.s, int(t.base)
+	vals = vals[:len(groups)]
+	for i, g := range groups {
+		b := math.Float64bits(float64(vals[i]))
+		e, m := uint(int(b>>52)&0x7ff-base), b&mantissa|1<<52
+		p := &s[g]
+		p.n++
+		if base == 0 || e > 63 {
+			var ok bool
+			if m, e, ok = odd(b, base); !ok {
+				t.beyond(g).add(float64(vals[i]))
+				continue
+			}
+		}
+		add128(&p.x, m, e, uint64(int64(b)>>63))
+		hi, lo := bits.Mul64(m, m)
+		add256(&p.xx, hi, lo, 2*e, 0)
+		if p.full() {
+			t.flush(g)
+		}
+	}
+}
+
+// full reports whether one more value may not fit.
+func (p *shortSquares) full() bool {
+	return int64((p.x[1]^p.x[1]<<1)|(p.xx[3]^p.xx[3]<<1)) < 0
+}
+
+func (l *longSquares) add(x float64) {
+	l.x.put(x)
+	l.xx.AddProduct(x, x)
+}
+
+// addShort adds sums of a base, which is 0 where it is not chosen.
+func (l *longSquares) addShort(p *shortSquares, base int32) {
+	if base > 0 {
+		l.x.addWords(uint(base-1), p.x[:])
+		l.xx.addWords(uint(2*base-1076), p.xx[:])
+	}
+}
+
+// beyond returns the Longs of a group.
+func (t *Squares) beyond(g uint32) *longSquares {
+	if t.long == nil {
+		t.long = map[uint32]*longSquares{}
+	}
+	l := t.long[g]
+	if l == nil {
+		l = &longSquares{}
+		t.long[g] = l
+	}
+	return l
+}
+
+// flush moves the sums of a group to its Longs.
+func (t *Squares) flush(g uint32) {
+	p := &t.s[g]
+	t.beyond(g).addShort(p, t.base)
+	p.x, p.xx = [2]uint64{}, [4]uint64{}
 }
 
 // AddSquaresList adds the values of some rows, all if rows is nil, to one group, many at
 // once unless they differ in size by too much.
 func AddSquaresList[T float32 | float64](t *Squares, g uint32, rows []int32, vals []T) {
-	s := t.room()
+	if t.scratch == nil {
+		t.scratch = &squaresScratch{}
+	}
+	s := t.scratch
 	for at, n := 0, listLen(rows, vals); at < n; {
 		k := min(n-at, f64.SplitRows)
 		if k >= splitLeast {
@@ -115,13 +183,12 @@ func AddSquaresList[T float32 | float64](t *Squares, g uint32, rows []int32, val
 		}
 		at += k
 		if k >= splitLeast {
+			if t.base == 0 {
+				t.base = squareBase(x)
+			}
 			if _, _, parts, ok := f64.ColumnSplits(&s.splits, x, 1); ok[0] {
-				gs := []uint32{g, g}
-				AddFloats(&t.x, gs, parts[:2])
-				t.x.s[g].n += int64(k - 2)
-				AddFloats(&t.hi, gs, parts[2:4])
-				t.base()
-				AddFloats(&t.lo, gs, parts[4:6])
+				t.s[g].n += int64(k)
+				t.addParts(g, parts[:2], parts[2:6])
 				continue
 			}
 		}
@@ -133,102 +200,257 @@ func AddSquaresList[T float32 | float64](t *Squares, g uint32, rows []int32, val
 	}
 }
 
+// addParts adds sums that are known in parts.
+func (t *Squares) addParts(g uint32, x, xx []float64) {
+	p, base := &t.s[g], int(t.base)
+	for _, v := range x {
+		if w, exp := words(v); !addAt(p.x[:], w, exp-base) || base == 0 {
+			t.beyond(g).x.put(v)
+		}
+	}
+	for _, v := range xx {
+		if w, exp := words(v); !addAt(p.xx[:], w, exp+1075-2*base) || base == 0 {
+			t.beyond(g).xx.put(v)
+		}
+	}
+	if p.full() {
+		t.flush(g)
+	}
+}
+
+// words returns a float64's mantissa, with its sign, in units of 2^(exp-1075).
+func words(v float64) (w [2]uint64, exp int) {
+	b := math.Float64bits(v)
+	m, exp := b&mantissa, int(b>>52)&0x7ff
+	if exp > 0 {
+		m |= 1 << 52
+	}
+	sign := uint64(int64(b) >> 63)
+	lo, c := bits.Add64(m^sign, 0, sign&1)
+	return [2]uint64{lo, sign + c}, max(exp, 1)
+}
+
+// addAt adds w·2^by to a number; false, with nothing added, where it has bits that are too low, or
+// there is no room.
+func addAt(to []uint64, w [2]uint64, by int) bool {
+	if w[0]|w[1] == 0 {
+		return true
+	}
+	if by < 0 {
+		low := uint(-by)
+		if low > 127 || low > 64 && w[0] != 0 || low < 64 && w[0]&(1<<low-1) != 0 || low > 64 && w[1]&(1<<(low-64)-1) != 0 {
+			return false
+		}
+		if low >= 64 {
+			if w[0] != 0 {
+				return false
+			}
+			w[0], w[1] = w[1], uint64(int64(w[1])>>63)
+			low -= 64
+		}
+		w[0], w[1], by = w[0]>>low|w[1]<<1<<(63-low), uint64(int64(w[1])>>low), 0
+	}
+	if by > 64*len(to) {
+		return false
+	}
+	var f fixed
+	f.fill(w[:]...)
+	if f.len()+by > 64*len(to)-2 {
+		return false
+	}
+	f.shift(uint(by))
+	addWords(to, f[:len(to)])
+	return true
+}
+
 // Merge adds sums ids[i] of o to group groups[i].
 func (t *Squares) Merge(groups []uint32, o *Squares, ids []uint32) {
-	t.x.Merge(groups, &o.x, ids)
-	t.hi.Merge(groups, &o.hi, ids)
-	t.lo.Merge(groups, &o.lo, ids)
+	t.meet(o.base)
+	for i, g := range groups {
+		k := ids[i]
+		p, q := &t.s[g], &o.s[k]
+		p.n += q.n
+		if o.base == t.base {
+			addWords(p.x[:], q.x[:])
+			addWords(p.xx[:], q.xx[:])
+		} else if c := *q; o.base != 0 && !c.move(o.base-t.base) {
+			t.beyond(g).addShort(q, o.base)
+		} else {
+			addWords(p.x[:], c.x[:])
+			addWords(p.xx[:], c.xx[:])
+		}
+		if p.full() {
+			t.flush(g)
+		}
+		if l := o.long[k]; l != nil {
+			to := t.beyond(g)
+			to.x.Merge(&l.x)
+			to.xx.Merge(&l.xx)
+		}
+	}
+}
+
+// meet has a base that is no higher than another.
+func (t *Squares) meet(base int32) {
+	low := lower(t.base, base)
+	if low == t.base {
+		return
+	}
+	for g := range t.s {
+		if p := &t.s[g]; t.base > 0 && !p.move(t.base-low) {
+			t.flush(uint32(g))
+		}
+	}
+	t.base = low
+}
+
+// move has the sums in units of a base that is lower by `by`; false if there is no room for them, which leaves them
+// as they are.
+func (p *shortSquares) move(by int32) bool {
+	var x, xx fixed
+	x.fill(p.x[:]...)
+	xx.fill(p.xx[:]...)
+	if by > 64 || x.len()+int(by) > 126 || xx.len()+2*int(by) > 254 {
+		return false
+	}
+	x.shift(uint(by))
+	xx.shift(uint(2 * by))
+	copy(p.x[:], x[:])
+	copy(p.xx[:], xx[:])
+	return true
 }
 
 // Append appends the bytes of the sums of group g: each of the three after its length.
 func (t *Squares) Append(dst []byte, g int) []byte {
-	for _, s := range []*Sums{&t.x, &t.hi, &t.lo} {
+	p, w := &t.s[g], &t.s[g].xx
+	x, lo, hi := shortSum{p.x[0], int64(p.x[1]), p.n}, shortSum{n: p.n}, shortSum{n: p.n}
+	bases := [3]int32{t.base, 0, 0}
+	var xl, xxl *Long
+	if l := t.long[uint32(g)]; l != nil {
+		c := *l // others may read it
+		xl, xxl = &c.x, &c.xx
+	}
+	if t.base > 0 {
+		// Squares are at least 0. What more than twice 125 bits has is in a Long.
+		bases[2] = 2*t.base - 1075
+		bases[1] = bases[2] + sentBits
+		const up = sentBits - 64
+		if w[3]>>(2*sentBits-192) == 0 {
+			lo.lo, lo.hi = w[0], int64(w[1]&(1<<up-1))
+			hi.lo, hi.hi = w[1]>>up|w[2]<<(64-up), int64(w[2]>>up|w[3]<<(64-up))
+		} else {
+			if xxl == nil {
+				xxl = &Long{}
+			}
+			xxl.addWords(uint(2*t.base-1076), w[:])
+		}
+	}
+	for i, s := range [3]shortSum{x, hi, lo} {
 		at := len(dst)
-		dst = s.Append(append(dst, 0, 0), g)
+		dst = s.append(append(dst, 0, 0), bases[i])
+		if l := [3]*Long{xl, xxl, nil}[i]; l != nil {
+			dst = l.Append(dst)
+		}
 		binary.LittleEndian.PutUint16(dst[at:], uint16(len(dst)-at-2))
 	}
 	return dst
 }
 
-// MergeBytes adds what Append wrote to group g, and reports whether b is well-formed.
+// MergeBytes adds what Append wrote, or once did, to group g, and reports whether b is well-formed.
 func (t *Squares) MergeBytes(g uint32, b []byte) bool {
-	for _, s := range []*Sums{&t.x, &t.hi, &t.lo} {
+	var s [3]shortSum
+	var bases [3]int32
+	var l [3]Long
+	long := false
+	for i := range s {
 		if len(b) < 2 {
 			return false
 		}
 		n := int(binary.LittleEndian.Uint16(b))
-		if b = b[2:]; n > len(b) || !s.MergeBytes(g, b[:n]) {
+		if b = b[2:]; n > len(b) {
 			return false
 		}
+		var ok bool
+		if s[i], bases[i], ok = decodeShort(b[:n], &l[i]); !ok {
+			return false
+		}
+		long = long || n > sumHead
 		b = b[n:]
 	}
-	return len(b) == 0
+	if len(b) > 0 {
+		return false
+	}
+	if bases[0] > 0 {
+		t.meet(min(max(bases[0], leastPairBase), lastSquareBase))
+	}
+	p, base := &t.s[g], int(t.base)
+	p.n += s[0].n
+	for i, v := range s {
+		w, at := [2]uint64{v.lo, uint64(v.hi)}, uint(max(bases[i], 1)-1)
+		switch {
+		case i == 0 && (base == 0 || !addAt(p.x[:], w, int(bases[i])-base)):
+			t.beyond(g).x.addWords(at, w[:])
+		case i > 0 && (base == 0 || !addAt(p.xx[:], w, int(bases[i])+1075-2*base)):
+			t.beyond(g).xx.addWords(at, w[:])
+		}
+	}
+	if p.full() {
+		t.flush(g)
+	}
+	if long {
+		to := t.beyond(g)
+		to.x.Merge(&l[0])
+		to.xx.Merge(&l[1])
+		to.xx.Merge(&l[2])
+	}
+	return true
 }
 
 // Spread returns Σx² − (Σx)² / N of group g, and NaN where a value or its square is infinite.
 func (t *Squares) Spread(g int) float64 {
-	if f, ok := t.spread(g); ok {
-		return f
+	p := &t.s[g]
+	l := t.long[uint32(g)]
+	if l == nil {
+		if f, ok := wordSpread(&p.xx, &p.x, &p.x, max(p.n, 1), 2*(int(max(t.base, leastPairBase))-1075)); ok {
+			return f
+		}
+		l = &longSquares{}
 	}
-	x, ok := t.x.big(g)
-	hi, finite := t.hi.big(g)
-	if !ok || !finite {
-		return math.NaN()
-	}
-	lo, _ := t.lo.big(g)
-	n := new(big.Float).SetInt64(t.x.N(g))
-	v := new(big.Float).SetPrec(bigBits).Add(hi, lo)
-	v.Mul(v, n)
-	v.Sub(v, new(big.Float).SetPrec(bigBits).Mul(x, x))
-	f, _ := new(big.Float).SetPrec(512).Quo(v, n).Float64()
-	return f
+	c := *l
+	c.addShort(p, t.base)
+	c.x.n = p.n
+	return productSpread(&c.xx, &c.x, &c.x)
 }
 
 // Finite reports whether all values of group g are finite.
 func (t *Squares) Finite(g int) bool {
-	l := t.x.long[uint32(g)]
-	return l == nil || l.flag == 0
+	l := t.long[uint32(g)]
+	return l == nil || l.x.flag == 0
 }
 
-// bigBits hold the square of any sum, times a number of rows.
-const bigBits = 5000
+// SquareValues are the sums of the values alone, as Sums has them.
+type SquareValues struct{ *Squares }
 
-// big returns sum g in full; false where there is an infinity or a NaN in it.
-func (t *Sums) big(g int) (*big.Float, bool) {
+// Value is that of Sums.
+func (t SquareValues) Value(g int) (v float64, special bool) {
 	p := &t.s[g]
 	if l := t.long[uint32(g)]; l != nil {
-		c := *l
+		c := l.x
 		if t.base > 0 {
-			c.addShort(p.lo, p.hi, t.base)
+			c.addWords(uint(t.base-1), p.x[:])
 		}
-		if c.flag != 0 {
-			return nil, false
-		}
-		return c.Big(), true
+		return c.Value(), c.flag != 0
 	}
-	v := new(big.Int).Lsh(big.NewInt(p.hi), 64)
-	v.Add(v, new(big.Int).SetUint64(p.lo))
-	f := new(big.Float).SetPrec(128).SetInt(v)
-	return f.SetMantExp(f, int(t.base)-1075), true
+	return shortSum{lo: p.x[0], hi: int64(p.x[1])}.value(t.base), false
 }
 
-// spread is Spread, where no sum is in a Long.
-func (t *Squares) spread(g int) (float64, bool) {
-	x, ok := t.x.words(g)
-	hi, ok1 := t.hi.words(g)
-	lo, ok2 := t.lo.words(g)
-	if !ok || !ok1 || !ok2 {
-		return 0, false
+// Append is that of Sums.
+func (t SquareValues) Append(dst []byte, g int) []byte {
+	p := &t.s[g]
+	dst = shortSum{p.x[0], int64(p.x[1]), p.n}.append(dst, t.base)
+	if l := t.long[uint32(g)]; l != nil {
+		c := l.x // others may read it
+		dst = c.Append(dst)
 	}
-	base := t.hi.base
-	if t.lo.base > 0 {
-		d := base - t.lo.base
-		if d < 0 || d > windowBits {
-			return 0, false
-		}
-		hi.shift(uint(d))
-		hi.add(&lo)
-		base = t.lo.base
-	}
-	return spreadOf(hi, int(base)-1075, x, int(t.x.base)-1075, x, int(t.x.base)-1075, t.N(g))
+	return dst
 }

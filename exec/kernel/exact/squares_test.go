@@ -123,7 +123,7 @@ func TestSquaresFit(t *testing.T) {
 		for g := range uint32(100) {
 			AddSquaresList(&s, g, nil, xs[:1000])
 		}
-		if n := len(s.x.long) + len(s.hi.long) + len(s.lo.long); n > 0 {
+		if n := len(s.long); n > 0 {
 			t.Errorf("%d long sums of values of about %g", n, scale)
 		}
 	}
@@ -248,4 +248,81 @@ func BenchmarkSquares(b *testing.B) {
 			AddList(&s, 0, nil, xs)
 		}
 	})
+}
+
+// squareParts are a value's square as versions before sent it: a rounded float64 and the rounding error.
+func squareParts(x float64) (hi, lo float64) {
+	hi = x * x
+	if lo = math.FMA(x, x, -hi); lo-lo != 0 {
+		lo = 0
+	}
+	return hi, lo
+}
+
+// TestSquaresAsSent: three sums of values, of squares and of rounding errors, as versions before sent them, are read, and
+// what is sent is three such sums.
+func TestSquaresAsSent(t *testing.T) {
+	r := rand.New(rand.NewPCG(12, 6))
+	for _, name := range []string{"money", "uniform", "wide", "integers", "halves", "large", "zeros"} {
+		for range 60 {
+			var sums [3]Sums
+			var mine Squares
+			mine.Resize(1)
+			var all []float64
+			for i := range sums {
+				sums[i].Resize(1)
+			}
+			for i := range 1 + r.IntN(100) {
+				v := sumKinds[name](r)
+				if all = append(all, v); i%2 == 0 {
+					AddSquares(&mine, []uint32{0}, []float64{v})
+					continue
+				}
+				hi, lo := squareParts(v)
+				for k, part := range []float64{v, hi, lo} {
+					AddFloats(&sums[k], []uint32{0}, []float64{part})
+				}
+			}
+			var state []byte
+			for k := range sums {
+				b := sums[k].Append(nil, 0)
+				state = append(append(state, byte(len(b)), byte(len(b)>>8)), b...)
+			}
+			got := Squares{}
+			got.Resize(1)
+			sent := mine.Append(nil, 0)
+			if !got.MergeBytes(0, state) || !got.MergeBytes(0, sent) {
+				t.Fatalf("%s: a state is refused", name)
+			}
+			if have, want := got.Spread(0), trueSpread(all); have != want && have == have {
+				t.Fatalf("%s: %v, not %v", name, have, want)
+			}
+			// A version before adds what is sent to its sums.
+			for k := range sums {
+				n := int(sent[0]) | int(sent[1])<<8
+				if !sums[k].MergeBytes(0, sent[2:2+n]) {
+					t.Fatalf("%s: sum %d is refused", name, k)
+				}
+				sent = sent[2+n:]
+			}
+			full := func(k int) *big.Float {
+				p := &sums[k].s[0]
+				var l Long
+				if o := sums[k].long[0]; o != nil {
+					l = *o
+				}
+				if sums[k].base > 0 {
+					l.addShort(p.lo, p.hi, sums[k].base)
+				}
+				return l.Big()
+			}
+			var x Long
+			for _, v := range all {
+				x.AddProduct(v, v)
+			}
+			if sum := new(big.Float).SetPrec(2400).Add(full(1), full(2)); sum.Cmp(x.Big()) != 0 && x.flag == 0 {
+				t.Fatalf("%s: squares of %v, not %v", name, sum, x.Big())
+			}
+		}
+	}
 }

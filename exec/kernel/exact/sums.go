@@ -48,13 +48,7 @@ const (
 
 // Resize makes room for groups; new ones are empty.
 func (t *Sums) Resize(groups int) {
-	if groups <= cap(t.s) {
-		t.s = t.s[:max(groups, len(t.s))]
-		return
-	}
-	s := make([]shortSum, groups, groups+groups/2+16)
-	copy(s, t.s)
-	t.s = s
+	t.s = resized(t.s, groups)
 }
 
 // Held returns the memory of the sums.
@@ -255,9 +249,7 @@ const sumHead = shortBytes + 2
 
 // Append appends the bytes of sum g.
 func (t *Sums) Append(dst []byte, g int) []byte {
-	le, p := binary.LittleEndian, &t.s[g]
-	dst = le.AppendUint64(le.AppendUint64(le.AppendUint64(dst, p.lo), uint64(p.hi)), uint64(p.n))
-	dst = le.AppendUint16(dst, uint16(t.base))
+	dst = t.s[g].append(dst, t.base)
 	if l := t.long[uint32(g)]; l != nil {
 		c := *l // others may read it
 		dst = c.Append(dst)
@@ -265,33 +257,39 @@ func (t *Sums) Append(dst []byte, g int) []byte {
 	return dst
 }
 
-// MergeBytes adds what Append wrote to group g, and reports whether b is well-formed.
-func (t *Sums) MergeBytes(g uint32, b []byte) bool {
+// append appends the head of a sum of a base.
+func (p shortSum) append(dst []byte, base int32) []byte {
+	le := binary.LittleEndian
+	dst = le.AppendUint64(le.AppendUint64(le.AppendUint64(dst, p.lo), uint64(p.hi)), uint64(p.n))
+	return le.AppendUint16(dst, uint16(base))
+}
+
+// decodeShort reads what Append wrote, and what is in a Long into l; false where it is malformed.
+func decodeShort(b []byte, l *Long) (p shortSum, base int32, ok bool) {
 	if len(b) < sumHead {
-		return false
+		return p, 0, false
 	}
 	le := binary.LittleEndian
-	o, base := shortSum{le.Uint64(b), int64(le.Uint64(b[8:])), int64(le.Uint64(b[16:]))}, int32(le.Uint16(b[24:]))
-	if base > lastBase || o.n < 0 || o.hi^o.hi<<1 < 0 || base == 0 && o.lo|uint64(o.hi) != 0 {
+	p, base = shortSum{le.Uint64(b), int64(le.Uint64(b[8:])), int64(le.Uint64(b[16:]))}, int32(le.Uint16(b[24:]))
+	if base > lastBase || p.n < 0 || p.hi^p.hi<<1 < 0 || base == 0 && p.lo|uint64(p.hi) != 0 {
+		return p, base, false
+	}
+	return p, base, len(b) == sumHead || l.Decode(b[sumHead:])
+}
+
+// MergeBytes adds what Append wrote to group g, and reports whether b is well-formed.
+func (t *Sums) MergeBytes(g uint32, b []byte) bool {
+	var l Long
+	o, base, ok := decodeShort(b, &l)
+	if !ok {
 		return false
 	}
 	if t.base == 0 {
 		t.base = base
 	}
-	if b = b[sumHead:]; len(b) > 0 {
-		var l Long
-		if !l.Decode(b) {
-			return false
-		}
+	if len(b) > sumHead {
 		t.beyond(g).Merge(&l)
 	}
 	t.merge(g, o, base)
 	return true
-}
-
-// words returns sum g in units of 2^(base-1075); false if some of it is in a Long.
-func (t *Sums) words(g int) (f fixed, ok bool) {
-	p := &t.s[g]
-	f.fill(p.lo, uint64(p.hi))
-	return f, len(t.long) == 0 || t.long[uint32(g)] == nil
 }

@@ -4,7 +4,7 @@ import "slices"
 
 // expectFrom is how many groups a table has before memory is allocated for those that the plan
 // estimates.
-const expectFrom = 64 << 10
+const expectFrom = 8 << 10
 
 // expectTimes bounds that memory to so many times the groups there are: the plan may be wrong.
 const expectTimes = 4
