@@ -81,6 +81,9 @@ func (c *compiler) plain(e expr.Expr) (node, error) {
 		if n, err := c.quotientCompare(e); n != nil || err != nil {
 			return n, err
 		}
+		if n, err := c.roundedQuotient(e); n != nil || err != nil {
+			return n, err
+		}
 		args, err := c.all(e.Args)
 		if err != nil {
 			return nil, err

@@ -4,9 +4,12 @@ import (
 	"math"
 
 	"github.com/tributarydb/tributary/exec/compare"
+	"github.com/tributarydb/tributary/exec/function/mathfn"
 	"github.com/tributarydb/tributary/exec/vector"
 	"github.com/tributarydb/tributary/planner/expr"
+	"github.com/tributarydb/tributary/planner/rewrite"
 	"github.com/tributarydb/tributary/sql/number"
+	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -158,3 +161,236 @@ func approximation(v *vector.Vec, t types.Type, i int) float64 {
 	}
 	return number.Approximate(v.Bytes(i))
 }
+
+// roundedQuotientNode is floor(a / b), round(a / b, 2) and the like of fixed numerics, by one division of integers.
+// The numeric quotient is rounded before it is rounded again: to 16 significant digits or more, which is to 8 places
+// after the point or more where it is below 10¹². Only for rows whose remainder is so near to where the result changes
+// that the first rounding may decide is the numeric quotient computed.
+type roundedQuotientNode struct {
+	quotientRounding
+	a, b node
+	at   [2]types.Type
+	// The coefficients are multiplied by these before they are divided.
+	up, down int64
+}
+
+// quotientRounding is how a quotient is rounded.
+type quotientRounding struct {
+	by     rewrite.Rounding
+	places int
+}
+
+// roundedQuotient is the node of a call that rounds a quotient; nil where e is none.
+func (c *compiler) roundedQuotient(e *expr.Call) (node, error) {
+	if e.Fn == nil {
+		return nil, nil
+	}
+	q, ok := rewrite.RoundingOf(e.Fn, e.Args)
+	if !ok {
+		return nil, nil
+	}
+	args, err := c.all([]expr.Expr{q.A, q.B})
+	if err != nil {
+		return nil, err
+	}
+	n := &roundedQuotientNode{quotientRounding{q.By, int(q.Places)}, args[0], args[1], [2]types.Type{q.A.Type(), q.B.Type()}, 0, 0}
+	if !e.Typ.IsFixed() {
+		return &anyQuotientNode{*n, e.Typ}, nil
+	}
+	if !q.Fixed() || q.Places != e.Typ.Scale {
+		return nil, nil
+	}
+	up, down := q.Scales()
+	n.up, n.down = mathfn.Pow10[up], mathfn.Pow10[down]
+	return n, nil
+}
+
+func (n *roundedQuotientNode) eval(fr *frame) (*vector.Vec, error) {
+	a, err := n.a.eval(fr)
+	if err != nil {
+		return nil, err
+	}
+	b, err := n.b.eval(fr)
+	if err != nil {
+		return nil, err
+	}
+	if a.AllNull() || b.AllNull() {
+		return vector.NewNull(fr.n), nil
+	}
+	var valid []byte
+	for _, v := range []*vector.Vec{a, b} {
+		if !v.One {
+			valid = vector.AndBits(fr.a, valid, v.Valid, fr.n)
+		}
+	}
+	out := vector.Alloc[int64](fr.a, fr.n)
+	x, y := vector.Values[int64](a.Spread(fr.a)), vector.Values[int64](b)
+	var by mathfn.Divisor
+	reciprocal := b.One && (y[0]*n.down < -1 || y[0]*n.down > 1)
+	if reciprocal {
+		by = mathfn.NewDivisor(y[0] * n.down)
+	}
+	scale := int(max(n.at[0].Scale, n.at[1].Scale))
+	for i := range out {
+		if valid != nil && valid[i>>3]>>(i&7)&1 == 0 {
+			continue
+		}
+		divisor := y[0]
+		if !b.One {
+			divisor = y[i]
+		}
+		if divisor == 0 {
+			return nil, mathfn.ErrDivZero()
+		}
+		v, d := x[i]*n.up, divisor*n.down
+		var q int64
+		if reciprocal {
+			q = by.Quo(v)
+		} else {
+			q = v / d
+		}
+		var ok bool
+		if out[i], ok = n.round(q, v-q*d, d, v^d < 0, scale); !ok {
+			r, err := n.slow(number.DecimalFromInt64(x[i], int32(n.at[0].Scale)), number.DecimalFromInt64(divisor, int32(n.at[1].Scale)))
+			if err != nil {
+				return nil, err
+			}
+			if out[i], ok = r.Coefficient(int32(n.places)); !ok {
+				return nil, pgerr.Internal("a rounded quotient of %d digits or more", len(mathfn.Pow10))
+			}
+		}
+	}
+	return vector.NewFixed(vector.I64, out, valid), nil
+}
+
+// round returns what the quotient of numerics of at most a scale is rounded to, which is q, truncated, and rest / by;
+// negative tells its sign. It is not ok where rounding the numeric quotient first may change that.
+func (n *quotientRounding) round(q, rest, by int64, negative bool, scale int) (int64, bool) {
+	rest, by = max(rest, -rest), max(by, -by)
+	last := -1 // the last place of the numeric quotient, in those of the result
+	for k := 1; k <= 3; k++ {
+		if size := max(q, -q); size < mathfn.Pow10[4*k+n.places] {
+			last = max(20-4*k, scale) - n.places
+			break
+		}
+	}
+	if last < 0 || last >= len(mathfn.Pow10) {
+		return 0, false
+	}
+	var near int64
+	if unit := mathfn.Pow10[last]; by >= unit {
+		near = by / unit
+	}
+	away := int64(1)
+	if negative {
+		away = -1
+	}
+	switch {
+	case n.by == rewrite.Round:
+		over := rest - (by - rest)
+		if over >= 0 {
+			q += away
+		}
+		return q, over == 0 || over > 2*near || over < -2*near
+	case n.by == rewrite.Floor && negative, n.by == rewrite.Ceil && !negative:
+		if rest > 0 {
+			q += away
+		}
+		return q, rest == 0 || rest > near
+	}
+	return q, by-rest > near
+}
+
+// slow rounds the numeric quotient.
+func (n *quotientRounding) slow(a, b number.Decimal) (number.Decimal, error) {
+	d, err := a.Div(b)
+	if err != nil {
+		return d, err
+	}
+	switch n.by {
+	case rewrite.Floor:
+		return d.Floor(), nil
+	case rewrite.Ceil:
+		return d.Ceil(), nil
+	case rewrite.Trunc:
+		return d.Trunc(0), nil
+	}
+	return d.Round(int32(n.places)), nil
+}
+
+// anyQuotientNode is a roundedQuotientNode of numerics of any length, of which most are short.
+type anyQuotientNode struct {
+	roundedQuotientNode
+	ret types.Type
+}
+
+func (n *anyQuotientNode) eval(fr *frame) (*vector.Vec, error) {
+	a, err := n.a.eval(fr)
+	if err != nil {
+		return nil, err
+	}
+	b, err := n.b.eval(fr)
+	if err != nil {
+		return nil, err
+	}
+	if a.AllNull() || b.AllNull() {
+		return vector.NewNull(fr.n), nil
+	}
+	var valid []byte
+	for _, v := range []*vector.Vec{a, b} {
+		if !v.One {
+			valid = vector.AndBits(fr.a, valid, v.Valid, fr.n)
+		}
+	}
+	x, y := mathfn.SmallReader(a, n.at[0]), mathfn.SmallReader(b, n.at[1])
+	w := vector.NewWriter[number.Decimal](fr.a, n.ret, fr.n)
+	for i := range fr.n {
+		if valid != nil && valid[i>>3]>>(i&7)&1 == 0 {
+			continue
+		}
+		d, ok := number.Decimal{}, false
+		v, vs, vok := x(i)
+		by, bs, bok := y(i)
+		if vok && bok {
+			d, ok = n.short(v, int(vs), by, int(bs))
+		}
+		if !ok {
+			if d, err = n.slow(vector.DecimalReader(a, n.at[0])(i), vector.DecimalReader(b, n.at[1])(i)); err != nil {
+				return nil, err
+			}
+		}
+		if err := w.Set(i, d); err != nil {
+			return nil, err
+		}
+	}
+	out := w.Done()
+	out.Valid = valid
+	return out, nil
+}
+
+// short is the rounded quotient of numbers of few digits; it is not ok of others, of none, and where the numeric quotient
+// decides.
+func (n *anyQuotientNode) short(v int64, vs int, by int64, bs int) (number.Decimal, bool) {
+	up := bs + n.places - vs
+	if by == 0 || max(up, -up) >= len(mathfn.Pow10) {
+		return number.Decimal{}, false
+	}
+	scaled := &v
+	if up < 0 {
+		scaled, up = &by, -up
+	}
+	hi, lo := mathfn.Mul128(*scaled, mathfn.Pow10[up])
+	if hi != lo>>63 || lo < -shortMost || lo > shortMost {
+		return number.Decimal{}, false
+	}
+	*scaled = lo
+	if max(v, by) > shortMost || min(v, by) < -shortMost {
+		return number.Decimal{}, false
+	}
+	q := v / by
+	r, ok := n.round(q, v-q*by, by, v^by < 0, max(vs, bs))
+	return number.DecimalFromInt64(r, int32(n.places)), ok
+}
+
+// shortMost is so small that remainders can be doubled.
+const shortMost = 1 << 61

@@ -166,10 +166,15 @@ func Rewrite(e Expr, f func(Expr) Expr) Expr {
 	if e == nil {
 		return nil
 	}
+	return f(MapChildren(e, func(c Expr) Expr { return Rewrite(c, f) }))
+}
+
+// MapChildren rebuilds e of what f makes of its children; it is e itself where all stay.
+func MapChildren(e Expr, f func(Expr) Expr) Expr {
 	kids := e.Children()
 	var out []Expr
 	for i, c := range kids {
-		n := Rewrite(c, f)
+		n := f(c)
 		if n != c && out == nil {
 			out = append(make([]Expr, 0, len(kids)), kids[:i]...)
 		}
@@ -178,9 +183,9 @@ func Rewrite(e Expr, f func(Expr) Expr) Expr {
 		}
 	}
 	if out != nil {
-		e = e.With(out)
+		return e.With(out)
 	}
-	return f(e)
+	return e
 }
 
 // Columns adds the columns e reads to set. Those of a subquery's plan are not included: see

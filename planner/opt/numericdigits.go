@@ -294,7 +294,7 @@ func (w *narrower) rebind(f *fn.Func, args []expr.Expr, typ types.Type) (out []e
 		}
 		out[i] = rewrite.ToPhysical(a, physical[i])
 	}
-	return out, ret, true
+	return out, rewrite.RoundedType(f, out, ret), true
 }
 
 // bare removes casts that only change how a numeric is represented.
@@ -355,17 +355,7 @@ func (w *narrower) expr(e expr.Expr) expr.Expr {
 			return in
 		}
 	}
-	kids := e.Children()
-	out := make([]expr.Expr, len(kids))
-	changed := false
-	for i, k := range kids {
-		out[i] = w.keep(k)
-		changed = changed || out[i] != k
-	}
-	if !changed {
-		return e
-	}
-	return e.With(out)
+	return expr.MapChildren(e, w.keep)
 }
 
 // keep rewrites e but casts it to the physical representation that it had.

@@ -56,6 +56,7 @@ var phases = []phase{
 	{"narrow", ruleNarrow},
 	{"joinkeys", ruleJoinKeys},
 	{"residualonce", ruleResidualOnce},
+	{"constantrows", unnest.ConstantRows},
 	{"prune", rulePrune},
 	{"stepbuffers", ruleStepBuffers},
 	{"trim", ruleTrim},

@@ -11,11 +11,11 @@ import (
 )
 
 // residualShare is the least number of left rows for each right row for which expressions over the right side
-// are computed beforehand.
+// of a join with keys are computed beforehand.
 const residualShare = 8
 
-// ruleResidualOnce computes the expressions of a join's condition over its right rows once for each
-// row, not for each pair:
+// ruleResidualOnce computes the expressions of a join's condition over the rows of one side once for each
+// row, not for each pair: those of the right, and of the left where a join has no keys.
 //
 //	⋈ price > 1.2 * average             ⋈ price > limit
 //	├─ sales                            ├─ sales
@@ -25,7 +25,7 @@ const residualShare = 8
 // They are also computed for rows without a partner, so they must not be able to fail.
 func ruleResidualOnce(r *rule.Run, n plan.Node, _ plan.ColSet) (plan.Node, error) {
 	return r.BottomUp(n, func(n plan.Node) plan.Node {
-		if j, ok := n.(*plan.Join); ok && len(j.LKeys) > 0 && len(j.Residual) > 0 {
+		if j, ok := n.(*plan.Join); ok && len(j.Residual) > 0 {
 			return residualOnce(r, j)
 		}
 		return n
@@ -33,36 +33,45 @@ func ruleResidualOnce(r *rule.Run, n plan.Node, _ plan.ColSet) (plan.Node, error
 }
 
 func residualOnce(r *rule.Run, j *plan.Join) plan.Node {
-	est := r.Estimates()
-	if est.Of(j.L).Rows < residualShare*est.Of(j.R).Rows {
-		return j
-	}
-	has := plan.Emits(j.R)
 	c := *j
-	c.Residual = slices.Clone(j.Residual)
-	items := rewrite.PassItems(j.R.Schema())
-	for i, e := range c.Residual {
-		call, ok := e.(*expr.Call)
-		if !ok {
-			continue
-		}
-		m := *call
-		m.Args = slices.Clone(call.Args)
-		for k, a := range m.Args {
-			cols := rewrite.ColumnsOf(a)
-			_, plain := rewrite.AsColumn(a)
-			if plain || len(cols) == 0 || !rewrite.Subset(cols, has) || props.Fallible(a, j.R, r.Env.Stats) {
-				continue
-			}
-			col := r.NewCol("computed", a.Type())
-			items = append(items, plan.Item{Col: col, Expr: a})
-			m.Args[k] = rewrite.ColOf(col)
-		}
-		c.Residual[i] = &m
+	if l, x := r.Estimates().Of(j.L).Rows, r.Estimates().Of(j.R).Rows; len(j.LKeys) == 0 {
+		onceFor(r, &c, &c.L)
+		onceFor(r, &c, &c.R)
+	} else if l >= residualShare*x {
+		onceFor(r, &c, &c.R)
 	}
-	if len(items) == len(j.R.Schema()) {
-		return j
+	if len(c.Schema()) == len(j.Schema()) {
+		return &c
 	}
-	c.R = &plan.Project{Input: j.R, Items: items}
-	return &c
+	return &plan.Project{Input: &c, Items: rewrite.PassItems(j.Schema())}
+}
+
+// onceFor computes what a join's condition has of one side there.
+func onceFor(r *rule.Run, j *plan.Join, side *plan.Node) {
+	in, has, items := *side, plan.Emits(*side), rewrite.PassItems((*side).Schema())
+	var once func(e expr.Expr) expr.Expr
+	once = func(e expr.Expr) expr.Expr {
+		cols := rewrite.ColumnsOf(e)
+		if _, plain := rewrite.AsColumn(e); plain || len(cols) == 0 {
+			return e
+		}
+		if rewrite.Subset(cols, has) && !props.Fallible(e, in, r.Env.Stats) {
+			col := r.NewCol("computed", e.Type())
+			items = append(items, plan.Item{Col: col, Expr: e})
+			return rewrite.ColOf(col)
+		}
+		if len(j.LKeys) == 0 {
+			return expr.MapChildren(e, once)
+		}
+		return e
+	}
+	residual := slices.Clone(j.Residual)
+	for i, e := range residual {
+		if _, ok := e.(*expr.Call); ok || len(j.LKeys) == 0 {
+			residual[i] = expr.MapChildren(e, once)
+		}
+	}
+	if len(items) > len(in.Schema()) {
+		j.Residual, *side = residual, &plan.Project{Input: in, Items: items}
+	}
 }

@@ -3,15 +3,42 @@ package props
 import (
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/planner/rewrite"
 	"github.com/tributarydb/tributary/sql/checked"
+	"github.com/tributarydb/tributary/sql/datetime"
+	"github.com/tributarydb/tributary/sql/types"
 )
 
 // fitsRange reports whether integer arithmetic e over columns of n overflows for no row of the
 // snapshot, by the bounds of the columns: differences of dates' keys and the like. It covers the
 // rows that joins and conditions drop, too.
 func fitsRange(e expr.Expr, n plan.Node, st Statistics) bool {
+	if e.Type().OID == types.DateOID {
+		return dateFits(e, n, st)
+	}
 	_, _, ok := IntRange(e, n, st)
 	return ok
+}
+
+// dateFits reports whether a column of dates plus or minus days is a date for all rows.
+func dateFits(e expr.Expr, n plan.Node, st Statistics) bool {
+	c, ok := e.(*expr.Call)
+	if !ok || c.Fn.ID != "date_pli(date,int4)" && c.Fn.ID != "date_mii(date,int4)" {
+		return false
+	}
+	col, ok := rewrite.AsColumn(c.Args[0])
+	if !ok {
+		return false
+	}
+	lo, hi, ok := scanBounds(n, col.ID, st)
+	from, to, known := IntRange(c.Args[1], n, st)
+	if !ok || !known || datetime.IsInfDate(lo) || datetime.IsInfDate(hi) {
+		return false
+	}
+	if c.Fn.ID == "date_mii(date,int4)" {
+		from, to = -to, -from
+	}
+	return datetime.ValidDate(lo+from) && datetime.ValidDate(hi+to)
 }
 
 // IntRange returns the least and the greatest value that integer arithmetic e over columns of n may have, NULL apart, by the bounds

@@ -23,15 +23,34 @@ type formatTime struct {
 	east            int
 }
 
-// FormatTimestamp is to_char() of a timestamp; loc is the session's zone for
-// one with time zone, else nil. ok is false where the answer is NULL.
-func FormatTimestamp(format string, ts int64, loc *time.Location) (s string, ok bool, err error) {
-	if format == "" || IsInfTimestamp(ts) {
+// Format is a format of to_char, read once for many values.
+type Format struct {
+	Text  string
+	nodes []tochar.Node
+}
+
+// ParseFormat reads a format of to_char for dates and times.
+func ParseFormat(text string) (*Format, error) {
+	nodes, err := tochar.Parse(text, true, nil)
+	if err != nil {
+		return nil, err
+	}
+	return &Format{text, nodes}, nil
+}
+
+// Timestamp is to_char() of a timestamp; loc is the session's zone for one with time zone, else nil. ok is false
+// where the answer is NULL.
+func (f *Format) Timestamp(ts int64, loc *time.Location) (s string, ok bool, err error) {
+	if f.Text == "" || IsInfTimestamp(ts) {
 		return "", false, nil
 	}
 	t := formatTime{}
 	local := ts
-	if loc != nil {
+	switch loc {
+	case nil:
+	case time.UTC:
+		t.zone = "UTC"
+	default:
 		t.east = offsetAt(ts, loc)
 		sec, _ := checked.FloorDiv(ts, microsPerSec)
 		t.zone = zoneAbbrevAt(sec, loc)
@@ -44,19 +63,19 @@ func FormatTimestamp(format string, ts int64, loc *time.Location) (s string, ok 
 	_, dow := checked.FloorDiv(t.day+4, 7)
 	t.wday = int(dow)
 	t.yday = int(t.day-YMDToDate(t.year, 1, 1)) + 1
-	s, err = t.format(format)
+	s, err = t.format(f)
 	return s, err == nil, err
 }
 
-// FormatInterval is to_char() of an interval.
-func FormatInterval(format string, iv Interval) (s string, ok bool, err error) {
-	if format == "" {
+// Interval is to_char() of an interval.
+func (f *Format) Interval(iv Interval) (s string, ok bool, err error) {
+	if f.Text == "" {
 		return "", false, nil
 	}
 	t := formatTime{interval: true, year: int(iv.Months / 12), mon: int(iv.Months % 12), mday: int(iv.Days)}
 	t.hour, t.min, t.sec, t.us = splitTime(iv.Micros)
 	t.yday = (t.year*12+t.mon)*30 + t.mday
-	s, err = t.format(format)
+	s, err = t.format(f)
 	return s, err == nil, err
 }
 
@@ -73,14 +92,10 @@ func cased(name, key string) string {
 	return strings.ToUpper(name[:1]) + name[1:]
 }
 
-func (t *formatTime) format(format string) (string, error) {
-	nodes, err := tochar.Parse(format, true, nil)
-	if err != nil {
-		return "", err
-	}
-	var b []byte
-	for i := range nodes {
-		n := &nodes[i]
+func (t *formatTime) format(f *Format) (string, error) {
+	b := make([]byte, 0, len(f.Text)+16)
+	for i := range f.nodes {
+		n := &f.nodes[i]
 		if n.Kind != tochar.KindField {
 			b = append(b, n.Text...)
 			continue
@@ -196,9 +211,11 @@ func (t *formatTime) offset(n *tochar.Node) (string, error) {
 func (t *formatTime) dateField(n *tochar.Node) (string, error) {
 	key := n.Key.Name
 	var isoYear, isoNum, isoDay int
-	if t.interval {
+	switch id := n.Key.ID; {
+	case id != tochar.FieldIDDD && id != tochar.FieldIW && id != tochar.FieldIYear:
+	case t.interval:
 		isoYear, isoNum, isoDay = isoOfInterval(t.year, t.mon, t.mday)
-	} else {
+	default:
 		isoYear, isoNum = isoWeek(t.day)
 		isoDay = int(t.day-isoWeekStart(isoYear, 1)) + 1
 	}

@@ -2,6 +2,8 @@ package tochar
 
 import (
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -288,7 +290,19 @@ func (n *Node) Num(width int, v int64) (string, error) {
 	} else if v < 0 {
 		width++
 	}
-	return n.Ordinal(fmt.Sprintf("%0*d", width, v))
+	return n.Ordinal(padded(width, v))
+}
+
+// padded is v with zeros before it up to a width, which counts a sign.
+func padded(width int, v int64) string {
+	if v < 0 {
+		return fmt.Sprintf("%0*d", width, v)
+	}
+	b := strconv.AppendInt(make([]byte, 0, 24), v, 10)
+	for len(b) < width {
+		b = slices.Insert(b, 0, '0')
+	}
+	return string(b)
 }
 
 // Fixed is num without room for a sign.
@@ -296,7 +310,7 @@ func (n *Node) Fixed(width int, v int64) (string, error) {
 	if n.Mods&FM != 0 {
 		width = 0
 	}
-	return n.Ordinal(fmt.Sprintf("%0*d", width, v))
+	return n.Ordinal(padded(width, v))
 }
 
 // Ordinal adds the ordinal suffix that the format asks for.

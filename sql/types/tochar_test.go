@@ -24,13 +24,14 @@ func TestToCharGolden(t *testing.T) {
 		var s string
 		ok := true
 		var err error
+		dates, _ := datetime.ParseFormat(format)
 		switch r[0] {
 		case "ts":
-			s, ok, err = datetime.FormatTimestamp(format, parse(Timestamp).(int64), nil)
+			s, ok, err = dates.Timestamp(parse(Timestamp).(int64), nil)
 		case "tstz":
-			s, ok, err = datetime.FormatTimestamp(format, parse(Timestamptz).(int64), env.Location)
+			s, ok, err = dates.Timestamp(parse(Timestamptz).(int64), env.Location)
 		case "iv":
-			s, ok, err = datetime.FormatInterval(format, parse(IntervalT).(datetime.Interval))
+			s, ok, err = dates.Interval(parse(IntervalT).(datetime.Interval))
 		case "num":
 			s, err = number.FormatNumeric(format, parse(Numeric).(number.Decimal))
 		case "f8":

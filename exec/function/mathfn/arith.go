@@ -12,7 +12,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-func errDivZero() error { return pgerr.New(pgerr.DivisionByZero, "division by zero") }
+// ErrDivZero returns the error of a divisor that is 0.
+func ErrDivZero() error { return pgerr.New(pgerr.DivisionByZero, "division by zero") }
 
 // ErrFloatOver returns PostgreSQL's error for a float that is too large.
 func ErrFloatOver() error {
@@ -60,19 +61,13 @@ func addArithmetic(t function.Table) {
 			return v, nil
 		})), "int"+l+"abs"+one, "abs"+one)
 		two := "(int" + l + ",int" + l + ")"
-		t.Put("int"+l+"and"+two, function.Always(function.Strict2(func(a, b int64) int64 { return a & b })))
-		t.Put("int"+l+"or"+two, function.Always(function.Strict2(func(a, b int64) int64 { return a | b })))
-		t.Put("int"+l+"xor"+two, function.Always(function.Strict2(func(a, b int64) int64 { return a ^ b })))
+		t.Put("int"+l+"and"+two, intBits(bitAnd))
+		t.Put("int"+l+"or"+two, intBits(bitOr))
+		t.Put("int"+l+"xor"+two, intBits(bitXor))
 		t.Put("int"+l+"not"+one, function.Always(function.Strict1(func(a int64) int64 { return ^a })))
 		sh := "(int" + l + ",int4)"
-		width := map[string]uint{"2": 32, "4": 32, "8": 64}[l] // int2 is promoted to int4, as in C
-		wrap := map[string]func(int64) int64{
-			"2": func(v int64) int64 { return int64(int16(v)) },
-			"4": func(v int64) int64 { return int64(int32(v)) },
-			"8": func(v int64) int64 { return v },
-		}[l]
-		t.Put("int"+l+"shl"+sh, function.Always(function.Strict2(func(a, n int64) int64 { return wrap(a << (uint(n) % width)) })))
-		t.Put("int"+l+"shr"+sh, function.Always(function.Strict2(func(a, n int64) int64 { return wrap(a >> (uint(n) % width)) })))
+		t.Put("int"+l+"shl"+sh, intBits(bitLeft))
+		t.Put("int"+l+"shr"+sh, intBits(bitRight))
 	}
 	for _, l := range []string{"4", "8"} {
 		for _, r := range []string{"4", "8"} {
@@ -223,7 +218,7 @@ func divNarrow[T int16 | int32](c *function.Call, op arOp, l, r *vector.Vec, out
 		}
 		d := y(i)
 		if d == 0 {
-			return nil, errDivZero()
+			return nil, ErrDivZero()
 		}
 		if op == arMod {
 			out[i] = T(x(i) % d)
@@ -256,7 +251,7 @@ func wideArith(op arOp) function.Impl {
 				d := y(i)
 				switch {
 				case d == 0:
-					return nil, errDivZero()
+					return nil, ErrDivZero()
 				case d == -1:
 					if op == arMod {
 						out[i] = 0
@@ -418,7 +413,7 @@ func floatKernel[T compare.Float](op arOp) function.Impl {
 				}
 				a, b := float64(x[i]), float64(y[i])
 				if op == arDiv && b == 0 && !math.IsNaN(a) {
-					return nil, errDivZero()
+					return nil, ErrDivZero()
 				}
 				if math.IsInf(float64(s), 0) && !math.IsInf(a, 0) && !math.IsInf(b, 0) {
 					return nil, ErrFloatOver()

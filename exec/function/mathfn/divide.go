@@ -9,17 +9,18 @@ import (
 	"github.com/tributarydb/tributary/exec/vector"
 )
 
-// divisor divides by a constant d, |d| > 1, by multiplying with its reciprocal, which takes a
+// Divisor divides by a constant d, |d| > 1, by multiplying with its reciprocal, which takes a
 // fourth of the time of a division. With l = ⌈log₂|d|⌉ and m = ⌈2⁶³⁺ˡ/|d|⌉ the quotient of
 // each n below 2⁶³ is m·n >> (63+l): Granlund and Montgomery, "Division by invariant integers
 // using multiplication", theorem 4.2.
-type divisor struct {
+type Divisor struct {
 	d, sign int64 // sign: −1 where d is negative, else 0
 	m       uint64
 	shift   uint // of the product's upper half
 }
 
-func newDivisor(d int64) divisor {
+// NewDivisor returns the divisor by d.
+func NewDivisor(d int64) Divisor {
 	sign := d >> 63
 	u := uint64((d ^ sign) - sign)
 	l := uint(bits.Len64(u - 1))
@@ -27,11 +28,11 @@ func newDivisor(d int64) divisor {
 	if rest > 0 {
 		m++
 	}
-	return divisor{d, sign, m, l - 1}
+	return Divisor{d, sign, m, l - 1}
 }
 
-// quo returns x / d for all x except the least int64.
-func (v *divisor) quo(x int64) int64 {
+// Quo returns x / d for all x except the least int64.
+func (v *Divisor) Quo(x int64) int64 {
 	s := x >> 63
 	hi, _ := bits.Mul64(v.m, uint64((x^s)-s))
 	s ^= v.sign
@@ -48,7 +49,7 @@ func byConstant[T int16 | int32 | int64](c *function.Call, op arOp, l, r *vector
 	if -1 <= d && d <= 1 {
 		return false
 	}
-	x, v := compare.SpreadVals[T](c, l)[:len(out)], newDivisor(d)
+	x, v := compare.SpreadVals[T](c, l)[:len(out)], NewDivisor(d)
 	if op == arMod {
 		for i, n := range x {
 			n := int64(n)
@@ -56,7 +57,7 @@ func byConstant[T int16 | int32 | int64](c *function.Call, op arOp, l, r *vector
 				out[i] = T(n % d)
 				continue
 			}
-			out[i] = T(n - v.quo(n)*d)
+			out[i] = T(n - v.Quo(n)*d)
 		}
 		return true
 	}
@@ -66,7 +67,7 @@ func byConstant[T int16 | int32 | int64](c *function.Call, op arOp, l, r *vector
 			out[i] = T(n / d)
 			continue
 		}
-		out[i] = T(v.quo(n))
+		out[i] = T(v.Quo(n))
 	}
 	return true
 }

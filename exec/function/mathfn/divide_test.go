@@ -16,8 +16,8 @@ func TestDivisor(t *testing.T) {
 		if x == math.MinInt64 || -1 <= d && d <= 1 {
 			return
 		}
-		if v := newDivisor(d); v.quo(x) != x/d {
-			t.Fatalf("%d / %d is %d, not %d", x, d, x/d, v.quo(x))
+		if v := NewDivisor(d); v.Quo(x) != x/d {
+			t.Fatalf("%d / %d is %d, not %d", x, d, x/d, v.Quo(x))
 		}
 	}
 	ends := []int64{math.MinInt64, math.MinInt64 + 1, -1 << 62, math.MinInt32, math.MinInt16, -3, -2, 2, 3, 5, 7, 10, math.MaxInt16, math.MaxInt32, 1 << 32, 1<<62 - 1, 1 << 62, 1<<62 + 1, math.MaxInt64 - 1, math.MaxInt64}

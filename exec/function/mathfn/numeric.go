@@ -239,7 +239,7 @@ func numArith(op arOp) function.Maker {
 			slow = number.Decimal.Mul
 		}
 		return func(c *function.Call, args []*vector.Vec) (*vector.Vec, error) {
-			a, b := smallReader(args[0], l), smallReader(args[1], r)
+			a, b := SmallReader(args[0], l), SmallReader(args[1], r)
 			w := vector.NewWriter[number.Decimal](c.Arena, c.Ret, c.N)
 			da, db := vector.DecimalReader(args[0], l), vector.DecimalReader(args[1], r)
 			for i := range c.N {
@@ -325,8 +325,8 @@ func fixedArith(c *function.Call, op arOp, out []int64, l, r *vector.Vec) {
 	}
 }
 
-// smallReader returns coefficients that fit an int64.
-func smallReader(v *vector.Vec, t types.Type) func(int) (int64, int32, bool) {
+// SmallReader returns coefficients that fit an int64.
+func SmallReader(v *vector.Vec, t types.Type) func(int) (int64, int32, bool) {
 	if v.Kind == vector.I64 {
 		s := int32(t.Scale)
 		x := vector.IntReader(v)
@@ -376,7 +376,7 @@ func numMod(_ *fn.Func, at []types.Type, ret types.Type) function.Impl {
 			case c.Skip(i):
 				out[i] = 0
 			case y[i] == 0:
-				return nil, errDivZero()
+				return nil, ErrDivZero()
 			default:
 				out[i] = x[i] % y[i]
 			}

@@ -1,6 +1,8 @@
 package textfn
 
 import (
+	"strings"
+
 	"github.com/tributarydb/tributary/exec/function"
 	"github.com/tributarydb/tributary/exec/vector"
 	"github.com/tributarydb/tributary/sql/datetime"
@@ -41,16 +43,25 @@ func addFormat(t function.Table) {
 		return d, err
 	})))
 	t.Put("to_char(timestamp,text)", function.Always(function.Try2(func(c *function.Call, v int64, f string) (string, error) {
-		picture(c, f)
-		return orNull(datetime.FormatTimestamp(f, v, nil))
+		p, err := pictureOf(c, f)
+		if err != nil {
+			return "", err
+		}
+		return orNull(p.Timestamp(v, nil))
 	})))
 	t.Put("to_char(timestamptz,text)", function.Always(function.Try2(func(c *function.Call, v int64, f string) (string, error) {
-		picture(c, f)
-		return orNull(datetime.FormatTimestamp(f, v, c.Env.Location()))
+		p, err := pictureOf(c, f)
+		if err != nil {
+			return "", err
+		}
+		return orNull(p.Timestamp(v, c.Env.Location()))
 	})))
 	t.Put("to_char(interval,text)", function.Always(function.Try2(func(c *function.Call, v datetime.Interval, f string) (string, error) {
-		picture(c, f)
-		return orNull(datetime.FormatInterval(f, v))
+		p, err := pictureOf(c, f)
+		if err != nil {
+			return "", err
+		}
+		return orNull(p.Interval(v))
 	})))
 	t.Put("to_timestamp(text,text)", function.Always(function.Try2(func(c *function.Call, s, f string) (int64, error) {
 		picture(c, f)
@@ -68,6 +79,24 @@ func picture(c *function.Call, f string) {
 	const node = 64
 	c.Meter().Scratch(node * len(f))
 	c.Meter().Poll(node * len(f))
+}
+
+// pictureOf reads a format of dates and times, or returns that of the last row where it is the same.
+func pictureOf(c *function.Call, f string) (*datetime.Format, error) {
+	if c.Memo == nil {
+		picture(c, f)
+		return datetime.ParseFormat(f)
+	}
+	if p, ok := (*c.Memo).(*datetime.Format); ok && p.Text == f {
+		c.Meter().Poll(len(f))
+		return p, nil
+	}
+	picture(c, f)
+	p, err := datetime.ParseFormat(strings.Clone(f))
+	if err == nil {
+		*c.Memo = p
+	}
+	return p, err
 }
 
 func orNull(s string, ok bool, err error) (string, error) {

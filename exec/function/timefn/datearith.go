@@ -3,6 +3,7 @@ package timefn
 import (
 	"time"
 
+	"github.com/tributarydb/tributary/exec/compare"
 	"github.com/tributarydb/tributary/exec/function"
 	"github.com/tributarydb/tributary/exec/vector"
 	"github.com/tributarydb/tributary/sql/datetime"
@@ -34,12 +35,108 @@ func stampDiff(c *function.Call, args []*vector.Vec) (*vector.Vec, error) {
 	return vector.NewFixed(vector.F16, out, c.Valid), nil
 }
 
+// zone is the session's time zone, nil for UTC, in which local times are the timestamps themselves.
+func zone(c *function.Call) *time.Location {
+	if loc := c.Env.Location(); loc != time.UTC {
+		return loc
+	}
+	return nil
+}
+
+// dateShift is a date plus days, or minus days where sign is -1: in a loop where all are dates.
+func dateShift(sign int64) function.Impl {
+	slow := function.Try2(func(_ *function.Call, d, n int64) (int64, error) { return datetime.DateAdd(d, sign*n) })
+	return func(c *function.Call, args []*vector.Vec) (*vector.Vec, error) {
+		x, y := days(c, args[0]), days(c, args[1])
+		if x == nil || y == nil || c.N < loopRows {
+			return slow(c, args)
+		}
+		out, odd := vector.Alloc[int32](c.Arena, c.N), false
+		for i := range out {
+			d := int64(x[i])
+			v := d + sign*int64(y[i])
+			odd = odd || datetime.IsInfDate(d) || !datetime.ValidDate(v)
+			out[i] = int32(v)
+		}
+		if odd { // perhaps of a row that is skipped
+			return slow(c, args)
+		}
+		return vector.NewFixed(vector.I32, out, c.Valid), nil
+	}
+}
+
+var dateDiffSlow = function.Try2(func(_ *function.Call, a, b int64) (int64, error) { return datetime.DateDiff(a, b) })
+
+// dateDiff is the number of days between two dates: in a loop where none is infinite.
+func dateDiff(c *function.Call, args []*vector.Vec) (*vector.Vec, error) {
+	x, y := days(c, args[0]), days(c, args[1])
+	if x == nil || y == nil || c.N < loopRows {
+		return dateDiffSlow(c, args)
+	}
+	out, odd := vector.Alloc[int32](c.Arena, c.N), false
+	for i := range out {
+		a, b := int64(x[i]), int64(y[i])
+		odd = odd || datetime.IsInfDate(a) || datetime.IsInfDate(b)
+		out[i] = int32(a - b)
+	}
+	if odd {
+		return dateDiffSlow(c, args)
+	}
+	return vector.NewFixed(vector.I32, out, c.Valid), nil
+}
+
+// loopRows is the least number of rows for which a loop may compute what it throws away.
+const loopRows = 8
+
+// days returns the values of a column of dates or int4, nil for another.
+func days(c *function.Call, v *vector.Vec) []int32 {
+	if v.Kind != vector.I32 {
+		return nil
+	}
+	if x := compare.SpreadVals[int32](c, v); len(x) == c.N {
+		return x
+	}
+	return nil
+}
+
+// age is age(a, b) of timestamps, with zone in the session's: in a loop where none is infinite.
+func age(zoned bool) function.Impl {
+	slow := function.Try2(func(c *function.Call, a, b int64) (datetime.Interval, error) {
+		if zoned {
+			loc := c.Env.Location()
+			a, b = datetime.ToLocal(a, loc), datetime.ToLocal(b, loc)
+		}
+		return datetime.Age(a, b)
+	})
+	return func(c *function.Call, args []*vector.Vec) (*vector.Vec, error) {
+		if zoned && zone(c) != nil || args[0].Kind != vector.I64 || args[1].Kind != vector.I64 || args[0].One && args[1].One {
+			return slow(c, args)
+		}
+		x, y := compare.SpreadVals[int64](c, args[0]), compare.SpreadVals[int64](c, args[1])
+		if len(x) != c.N || len(y) != c.N {
+			return slow(c, args)
+		}
+		out := vector.Alloc[[16]byte](c.Arena, c.N)
+		for i := range out {
+			if c.Skip(i) {
+				continue
+			}
+			iv, err := datetime.Age(x[i], y[i])
+			if err != nil {
+				return nil, err
+			}
+			datetime.PutInterval(out[i][:], iv)
+		}
+		return vector.NewFixed(vector.F16, out, c.Valid), nil
+	}
+}
+
 // addDateArithmetic registers + - * / of dates, times and intervals.
 func addDateArithmetic(t function.Table) {
-	t.Put("date_pli(date,int4)", function.Always(function.Try2(func(_ *function.Call, d, n int64) (int64, error) { return datetime.DateAdd(d, n) })))
+	t.Put("date_pli(date,int4)", function.Always(dateShift(1)))
 	t.Put("integer_pl_date(int4,date)", function.Always(function.Try2(func(_ *function.Call, n, d int64) (int64, error) { return datetime.DateAdd(d, n) })))
-	t.Put("date_mii(date,int4)", function.Always(function.Try2(func(_ *function.Call, d, n int64) (int64, error) { return datetime.DateAdd(d, -n) })))
-	t.Put("date_mi(date,date)", function.Always(function.Try2(func(_ *function.Call, a, b int64) (int64, error) { return datetime.DateDiff(a, b) })))
+	t.Put("date_mii(date,int4)", function.Always(dateShift(-1)))
+	t.Put("date_mi(date,date)", function.Always(dateDiff))
 	dateIv := func(f func(int64, datetime.Interval, *time.Location) (int64, error)) func(*function.Call, int64, datetime.Interval) (int64, error) {
 		return func(_ *function.Call, d int64, iv datetime.Interval) (int64, error) {
 			ts, err := datetime.DateToTimestamp(d)
@@ -64,10 +161,10 @@ func addDateArithmetic(t function.Table) {
 		return datetime.TimestampSubInterval(v, iv, nil)
 	}
 	addz := func(c *function.Call, v int64, iv datetime.Interval) (int64, error) {
-		return datetime.TimestampAddInterval(v, iv, c.Env.Location())
+		return datetime.TimestampAddInterval(v, iv, zone(c))
 	}
 	subz := func(c *function.Call, v int64, iv datetime.Interval) (int64, error) {
-		return datetime.TimestampSubInterval(v, iv, c.Env.Location())
+		return datetime.TimestampSubInterval(v, iv, zone(c))
 	}
 	t.Put("timestamp_pl_interval(timestamp,interval)", function.Always(function.Try2(add)))
 	t.Put("timestamp_mi_interval(timestamp,interval)", function.Always(function.Try2(sub)))

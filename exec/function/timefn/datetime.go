@@ -46,11 +46,8 @@ func addDatetime(t function.Table) {
 		return datetime.DateBin(stride, v, origin)
 	}))
 	t.Puts(bin, "date_bin(interval,timestamp,timestamp)", "date_bin(interval,timestamptz,timestamptz)")
-	t.Put("age(timestamp,timestamp)", function.Always(function.Try2(func(_ *function.Call, a, b int64) (datetime.Interval, error) { return datetime.Age(a, b) })))
-	t.Put("age(timestamptz,timestamptz)", function.Always(function.Try2(func(c *function.Call, a, b int64) (datetime.Interval, error) {
-		loc := c.Env.Location()
-		return datetime.Age(datetime.ToLocal(a, loc), datetime.ToLocal(b, loc))
-	})))
+	t.Put("age(timestamp,timestamp)", function.Always(age(false)))
+	t.Put("age(timestamptz,timestamptz)", function.Always(age(true)))
 	midnight := func(c *function.Call) int64 {
 		day := datetime.TimestampToDate(datetime.ToLocal(c.Env.TypesEnv().Now.UnixMicro(), c.Env.Location()))
 		ts, _ := datetime.DateToTimestamp(day)

@@ -1,0 +1,136 @@
+package rewrite
+
+import (
+	"github.com/tributarydb/tributary/planner/expr"
+	"github.com/tributarydb/tributary/planner/fn"
+	"github.com/tributarydb/tributary/sql/number"
+	"github.com/tributarydb/tributary/sql/types"
+)
+
+// Rounding is how a quotient becomes a number of fixed digits.
+type Rounding uint8
+
+// The roundings.
+const (
+	Floor Rounding = iota
+	Ceil
+	Trunc
+	Round
+)
+
+var roundings = map[string]Rounding{
+	"floor(numeric)": Floor, "ceil(numeric)": Ceil, "ceiling(numeric)": Ceil, "trunc(numeric)": Trunc, "round(numeric)": Round,
+	"round(numeric,int4)": Round,
+}
+
+// maxPlaces is the greatest number of places to which a quotient is rounded in integers.
+const maxPlaces = 6
+
+// RoundedQuotient is a quotient of numerics, rounded to a number of places. Of fixed ones it is fixed too, which
+// division of integers makes, while the quotient itself is of variable length.
+type RoundedQuotient struct {
+	By     Rounding
+	A, B   expr.Expr
+	Places uint8
+}
+
+// RoundedType returns the type of a call that would have another: fixed where it rounds a quotient.
+func RoundedType(f *fn.Func, args []expr.Expr, t types.Type) types.Type {
+	q, ok := RoundingOf(f, args)
+	if !ok {
+		return t
+	}
+	if digits := q.digits(); digits > 0 {
+		mod := t.Mod
+		t = types.FixedNumeric(uint8(digits), q.Places, false)
+		t.Mod = mod
+	}
+	return t
+}
+
+// RoundingOf takes floor(a / b), round(a / b, 2) and the like apart.
+func RoundingOf(f *fn.Func, args []expr.Expr) (q RoundedQuotient, ok bool) {
+	by, ok := roundings[f.ID]
+	if !ok {
+		return q, false
+	}
+	q.By = by
+	if len(args) == 2 {
+		k, isConst := args[1].(*expr.Const)
+		if !isConst {
+			return q, false
+		}
+		n, isInt := k.Val.(int64)
+		if !isInt || n < 0 || n > maxPlaces {
+			return q, false
+		}
+		q.Places = uint8(n)
+	}
+	div, isCall := args[0].(*expr.Call)
+	if !isCall || div.Fn == nil || div.Fn.ID != "numeric_div(numeric,numeric)" {
+		return q, false
+	}
+	q.A, q.B = fixedConst(div.Args[0]), fixedConst(div.Args[1])
+	return q, true
+}
+
+// Fixed reports whether the result is a fixed numeric.
+func (q RoundedQuotient) Fixed() bool { return q.digits() > 0 }
+
+// digits is how many the result has as a fixed numeric, 0 where it is none.
+func (q RoundedQuotient) digits() int {
+	a, b := q.A.Type(), q.B.Type()
+	if !a.IsFixed() || !b.IsFixed() {
+		return 0
+	}
+	// The divisor is at least its last digit, or a constant.
+	whole := int(a.Prec) - int(a.Scale) + int(b.Scale) + 1
+	if k, isConst := q.B.(*expr.Const); isConst {
+		whole += 1 - digitsOf(k, b.Scale)
+	}
+	up, down := q.Scales()
+	n := max(whole, 1) + int(q.Places)
+	if n > types.MaxFixedDigits || int(a.Prec)+up > types.MaxFixedDigits || int(b.Prec)+down > types.MaxFixedDigits {
+		return 0
+	}
+	return n
+}
+
+// Scales returns the powers of ten that the coefficients of A and B are multiplied by, so that their quotient is of the
+// places wanted.
+func (q RoundedQuotient) Scales() (up, down int) {
+	n := int(q.B.Type().Scale) + int(q.Places) - int(q.A.Type().Scale)
+	return max(n, 0), max(-n, 0)
+}
+
+// fixedConst gives a constant the representation of its digits.
+func fixedConst(e expr.Expr) expr.Expr {
+	k, ok := e.(*expr.Const)
+	if !ok {
+		return e
+	}
+	d, ok := k.Val.(number.Decimal)
+	if !ok || d.Scale() > maxPlaces || !d.IsFinite() {
+		return e
+	}
+	digits := uint8(digitsOf(k, uint8(d.Scale())))
+	if digits == 0 || max(digits, uint8(d.Scale())) > types.MaxFixedDigits {
+		return e
+	}
+	t := types.FixedNumeric(max(digits, uint8(d.Scale())), uint8(d.Scale()), false)
+	t.Mod = k.Typ.Mod
+	return &expr.Const{Val: d, Typ: t}
+}
+
+// digitsOf counts the digits of a constant without the zeros before them, 0 where it is none or has too many.
+func digitsOf(k *expr.Const, scale uint8) (n int) {
+	d, ok := k.Val.(number.Decimal)
+	if !ok {
+		return 0
+	}
+	c, ok := d.Coefficient(int32(scale))
+	for ; ok && c != 0; c /= 10 {
+		n++
+	}
+	return n
+}
