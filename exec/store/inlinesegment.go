@@ -235,7 +235,10 @@ rows:
 		}
 		v, ok := rawValue(arr, i)
 		if !ok {
-			return int64(1 / arr.Len())
+			if arr.Len() == 1 {
+				return 1
+			}
+			return 0
 		}
 		for _, s := range seen[:n] {
 			if bytes.Equal(s, v) {
