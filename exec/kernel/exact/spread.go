@@ -58,14 +58,7 @@ func (f *fixed) shift(n uint) {
 	}
 }
 
-// add adds o, sub subtracts it.
-func (f *fixed) add(o *fixed) {
-	c := uint64(0)
-	for i := range f {
-		f[i], c = bits.Add64(f[i], o[i], c)
-	}
-}
-
+// sub subtracts o.
 func (f *fixed) sub(o *fixed) {
 	c := uint64(0)
 	for i := range f {
