@@ -39,7 +39,7 @@ func Order(k *Keys, ids []uint32) []uint32 {
 	for i := range items {
 		items[i].row = uint32(i)
 	}
-	sortItems(k, items, make([]item, len(items)), 0)
+	items = sortItems(k, items, make([]item, len(items)), 0)
 	out := make([]uint32, k.N)
 	for i, it := range items {
 		if ids != nil {
@@ -51,23 +51,24 @@ func Order(k *Keys, ids []uint32) []uint32 {
 	return out
 }
 
-// sortItems sorts items, which are in order of row and whose keys are the same up to byte depth; tmp is as long.
-func sortItems(k *Keys, items, tmp []item, depth int) {
+// sortItems sorts items, which are in order of row and whose keys are the same up to byte depth; tmp is as long. It returns
+// the one of both that has them in order.
+func sortItems(k *Keys, items, tmp []item, depth int) []item {
 	end := depth + prefixBytes // of the bytes that are loaded
 	if k.Width > 0 && len(items) >= radixMin {
 		if end = loadVarying(k, items, depth); end == depth {
-			return // they are all equal
+			return items // they are all equal
 		}
 	} else {
 		load(k, items, depth)
 	}
 	if len(items) < radixMin {
 		compareItems(k, items, end)
-		return
+		return items
 	}
-	radix(items, tmp)
+	items, tmp = radix(items, tmp)
 	if k.Width > 0 && k.Width <= end {
-		return
+		return items
 	}
 	for i := 0; i < len(items); {
 		j := i + 1
@@ -76,9 +77,17 @@ func sortItems(k *Keys, items, tmp []item, depth int) {
 		}
 		// Equal so far. They are equal to the end if the first of them ends here.
 		if j-i > 1 && len(k.At(int(items[i].row))) > end {
-			sortItems(k, items[i:j], tmp[i:j], end)
+			settle(items[i:j], sortItems(k, items[i:j], tmp[i:j], end))
 		}
 		i = j
+	}
+	return items
+}
+
+// settle copies items to their place where they are in order elsewhere.
+func settle(place, items []item) {
+	if &place[0] != &items[0] {
+		copy(place, items)
 	}
 }
 

@@ -81,8 +81,8 @@ func varying(k *Keys, items []item, depth int) (runs []byteRun, end int) {
 }
 
 // radix sorts by the prefixes, stably, least significant byte first, of those bytes that tell most items
-// apart, and then the items that are equal in these.
-func radix(items, tmp []item) {
+// apart, and then the items that are equal in these. It returns the one of both that has them in order, and the other.
+func radix(items, tmp []item) (sorted, other []item) {
 	var counts [prefixBytes][256]uint32
 	for i := range items {
 		h, l := items[i].hi, items[i].lo
@@ -108,9 +108,9 @@ func radix(items, tmp []item) {
 		}
 		known += bits.Len(uint(values - 1))
 	}
-	countingPasses(items, tmp, &counts, from)
+	items, tmp = countingPasses(items, tmp, &counts, from)
 	if from == 0 {
-		return
+		return items, tmp
 	}
 	mask := item{hi: ^uint64(0)} // of the bytes that are counted
 	if from < 4 {
@@ -130,10 +130,12 @@ func radix(items, tmp []item) {
 		case j-i < radixMin:
 			compareItems(nil, items[i:j], 0)
 		default:
-			radix(items[i:j], tmp[i:j]) // the bytes before cost nothing: they are equal
+			some, _ := radix(items[i:j], tmp[i:j]) // the bytes before cost nothing: they are equal
+			settle(items[i:j], some)
 		}
 		i = j
 	}
+	return items, tmp
 }
 
 // insertItems sorts few items by their prefixes, stably.
@@ -148,9 +150,9 @@ func insertItems(items []item) {
 }
 
 // countingPasses sorts by the bytes from one on, by counts of each of their values. Bytes that are equal in all
-// items cost nothing.
-func countingPasses(items, tmp []item, counts *[prefixBytes][256]uint32, least int) {
-	from, to := items, tmp
+// items cost nothing. It returns the one of both that has them in order, and the other.
+func countingPasses(items, tmp []item, counts *[prefixBytes][256]uint32, least int) (from, to []item) {
+	from, to = items, tmp
 	first := items[0]
 	for pass := least; pass < prefixBytes; pass++ {
 		c := &counts[pass]
@@ -184,7 +186,5 @@ func countingPasses(items, tmp []item, counts *[prefixBytes][256]uint32, least i
 		}
 		from, to = to, from
 	}
-	if &from[0] != &items[0] {
-		copy(items, from)
-	}
+	return from, to
 }
