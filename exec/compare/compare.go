@@ -2,10 +2,12 @@ package compare
 
 import (
 	"strings"
+	"time"
 
 	"github.com/tributarydb/tributary/exec/function"
 	"github.com/tributarydb/tributary/exec/vector"
 	"github.com/tributarydb/tributary/planner/fn"
+	"github.com/tributarydb/tributary/sql/datetime"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -167,18 +169,42 @@ func compareMixed(op CmpOp, l, r types.Type) function.Impl {
 			return vector.NewBool(out, c.Valid), nil
 		}
 	case l.IsStamp() && r.IsStamp():
-		cmp := mixedCmp(l, r)
+		zoned := l.OID == types.TimestamptzOID || r.OID == types.TimestamptzOID
+		next := compareInts[int64](op)
 		return func(c *function.Call, args []*vector.Vec) (*vector.Vec, error) {
-			out := vector.Alloc[uint8](c.Arena, c.N)
-			for i := range out {
-				if !c.Skip(i) {
-					out[i] = vector.ByteOf(op.Holds(cmp(c, args, i)))
-				}
-			}
-			return vector.NewBool(out, c.Valid), nil
+			return next(c, []*vector.Vec{stamps(c, args[0], l, zoned), stamps(c, args[1], r, zoned)})
 		}
 	}
 	return nil
+}
+
+// stamps returns dates or timestamps as function.StampAt does, for all rows.
+func stamps(c *function.Call, v *vector.Vec, t types.Type, zoned bool) *vector.Vec {
+	local := zoned && c.Env.Location() != time.UTC
+	if v.Kind == vector.I64 && (t.OID == types.TimestamptzOID || !local) {
+		return v
+	}
+	n := c.N
+	if v.One {
+		n = 1
+	}
+	out := vector.Alloc[int64](c.Arena, n)
+	const most = 2_000_000 // days from 1970 that are timestamps
+	days := v.Kind == vector.I32 && !local
+	for i := range out {
+		if days {
+			if d := int64(vector.Values[int32](v)[i]); d > -most && d < most {
+				out[i] = d * datetime.MicrosPerDay
+				continue
+			}
+		}
+		if v.One || !c.Skip(i) {
+			out[i] = function.StampAt(c.Env, v, t, i, zoned)
+		}
+	}
+	w := vector.NewFixed(vector.I64, out, v.Valid)
+	w.N, w.One = v.N, v.One
+	return w
 }
 
 // mixedCmp is the three-way comparison of two types.

@@ -61,6 +61,41 @@ func TimestampAddInterval(ts int64, iv Interval, loc *time.Location) (int64, err
 	return ts, nil
 }
 
+// Shift returns TimestampAddInterval for many timestamps, in UTC or without a time zone, of which it remembers days; ok is
+// false for what that must look at one by one. It is nil for long intervals, and for one goroutine.
+func Shift(iv Interval) func(ts int64) (v int64, ok bool) {
+	const far = 1 << 61
+	if iv.Days < -1e7 || iv.Days > 1e7 || iv.Micros < -far || iv.Micros > far {
+		return nil
+	}
+	by := int64(iv.Days)*MicrosPerDay + iv.Micros
+	if iv.Months == 0 {
+		return func(ts int64) (int64, bool) {
+			v := ts + by
+			return v, ts > -far && ts < far && ValidTimestamp(v) && ValidTimestamp(v-iv.Micros)
+		}
+	}
+	const never = math.MinInt64
+	start := byDay(func(day int64) int64 {
+		if v, ok := toCivil(day * MicrosPerDay).addMonths(int64(iv.Months)).ts(); ok && v > -far && v < far {
+			return v
+		}
+		return never
+	})
+	return func(ts int64) (int64, bool) {
+		if ts <= -far || ts >= far {
+			return 0, false
+		}
+		day, us := checked.FloorDiv(ts, MicrosPerDay)
+		first := start(day)
+		if first == never {
+			return 0, false
+		}
+		v := first + us + by
+		return v, ValidTimestamp(first+us) && ValidTimestamp(v-iv.Micros) && ValidTimestamp(v)
+	}
+}
+
 // TimestampSubInterval is ts - iv.
 func TimestampSubInterval(ts int64, iv Interval, loc *time.Location) (int64, error) {
 	if iv.Months == math.MinInt32 || iv.Days == math.MinInt32 || iv.Micros == math.MinInt64 {

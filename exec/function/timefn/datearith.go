@@ -1,6 +1,7 @@
 package timefn
 
 import (
+	"math"
 	"time"
 
 	"github.com/tributarydb/tributary/exec/compare"
@@ -41,6 +42,35 @@ func zone(c *function.Call) *time.Location {
 		return loc
 	}
 	return nil
+}
+
+// stampShift is a timestamp plus or minus an interval that is the same for all rows, in a loop where no row needs slow.
+func stampShift(sign int32, zoned bool, slow function.Impl) function.Impl {
+	return func(c *function.Call, args []*vector.Vec) (*vector.Vec, error) {
+		at, by := args[0], args[1]
+		if !by.One || by.Kind != vector.F16 || at.One || at.Kind != vector.I64 || c.N < loopRows || zoned && zone(c) != nil {
+			return slow(c, args)
+		}
+		iv := datetime.GetInterval(vector.Values[[16]byte](by)[0][:])
+		if iv.Months == math.MinInt32 || iv.Days == math.MinInt32 || iv.Micros == math.MinInt64 {
+			return slow(c, args)
+		}
+		shift := datetime.Shift(datetime.Interval{Months: sign * iv.Months, Days: sign * iv.Days, Micros: int64(sign) * iv.Micros})
+		if shift == nil {
+			return slow(c, args)
+		}
+		out := vector.Alloc[int64](c.Arena, c.N)
+		for i, v := range vector.Values[int64](at)[:c.N] {
+			if c.Skip(i) {
+				continue
+			}
+			var ok bool
+			if out[i], ok = shift(v); !ok {
+				return slow(c, args)
+			}
+		}
+		return vector.NewFixed(vector.I64, out, c.Valid), nil
+	}
 }
 
 // dateShift is a date plus days, or minus days where sign is -1: in a loop where all are dates.
@@ -166,11 +196,11 @@ func addDateArithmetic(t function.Table) {
 	subz := func(c *function.Call, v int64, iv datetime.Interval) (int64, error) {
 		return datetime.TimestampSubInterval(v, iv, zone(c))
 	}
-	t.Put("timestamp_pl_interval(timestamp,interval)", function.Always(function.Try2(add)))
-	t.Put("timestamp_mi_interval(timestamp,interval)", function.Always(function.Try2(sub)))
+	t.Put("timestamp_pl_interval(timestamp,interval)", function.Always(stampShift(1, false, function.Try2(add))))
+	t.Put("timestamp_mi_interval(timestamp,interval)", function.Always(stampShift(-1, false, function.Try2(sub))))
 	t.Put("interval_pl_timestamp(interval,timestamp)", function.Always(function.Try2(swapArgs(add))))
-	t.Put("timestamptz_pl_interval(timestamptz,interval)", function.Always(function.Try2(addz)))
-	t.Put("timestamptz_mi_interval(timestamptz,interval)", function.Always(function.Try2(subz)))
+	t.Put("timestamptz_pl_interval(timestamptz,interval)", function.Always(stampShift(1, true, function.Try2(addz))))
+	t.Put("timestamptz_mi_interval(timestamptz,interval)", function.Always(stampShift(-1, true, function.Try2(subz))))
 	t.Put("interval_pl_timestamptz(interval,timestamptz)", function.Always(function.Try2(swapArgs(addz))))
 	t.Puts(function.Always(stampDiff), "timestamp_mi(timestamp,timestamp)", "timestamptz_mi(timestamptz,timestamptz)")
 
