@@ -38,7 +38,7 @@ func (p *pace) wait(ctx context.Context, n int, took time.Duration) error {
 	defer t.Stop()
 	select {
 	case <-t.C:
-		return nil
+		return ctx.Err()
 	case <-ctx.Done():
 		return ctx.Err()
 	}
