@@ -57,6 +57,19 @@ func (h *heldMessages) batch(t *testing.T) (propose func(ctx context.Context, n 
 		}
 }
 
+// four proposes four times, of which the first is under way and the others wait.
+func (h *heldMessages) four(t *testing.T) (all []<-chan batched) {
+	propose, waiting := h.batch(t)
+	for range 4 {
+		all = append(all, propose(t.Context(), 1))
+		if len(all) == 1 {
+			<-h.sent
+		}
+	}
+	waiting(3)
+	return all
+}
+
 func newHeldMessages() *heldMessages {
 	return &heldMessages{sent: make(chan [][]byte), answer: make(chan error)}
 }
@@ -111,15 +124,7 @@ func TestProposalsTogether(t *testing.T) {
 // TestProposalsLost: where a message is lost the outcome of all its proposals is unknown.
 func TestProposalsLost(t *testing.T) {
 	h := newHeldMessages()
-	propose, waiting := h.batch(t)
-	var all []<-chan batched
-	for range 4 {
-		all = append(all, propose(t.Context(), 1))
-		if len(all) == 1 {
-			<-h.sent
-		}
-	}
-	waiting(3)
+	all := h.four(t)
 	h.answer <- nil
 	if cmds := <-h.sent; len(cmds) != 3 {
 		t.Fatalf("%d proposals in a message", len(cmds))
@@ -137,15 +142,7 @@ func TestProposalsLost(t *testing.T) {
 func TestProposalsToAnOlderLeader(t *testing.T) {
 	h := newHeldMessages()
 	h.old = true
-	propose, waiting := h.batch(t)
-	var all []<-chan batched
-	for range 4 {
-		all = append(all, propose(t.Context(), 2))
-		if len(all) == 1 {
-			<-h.sent
-		}
-	}
-	waiting(3)
+	all := h.four(t)
 	h.answer <- nil
 	for range 3 {
 		if cmds := <-h.sent; len(cmds) != 1 {
@@ -154,7 +151,7 @@ func TestProposalsToAnOlderLeader(t *testing.T) {
 		h.answer <- nil
 	}
 	for _, p := range all {
-		if o := <-p; o.err != nil || o.reply.Index != 2 {
+		if o := <-p; o.err != nil || o.reply.Index != 1 {
 			t.Errorf("%+v", o)
 		}
 	}

@@ -18,11 +18,35 @@ import (
 // rows. The numeric one is computed only for rows that are within near of the constant, and for
 // those that may be errors, such as a zero divisor.
 type quotientNode struct {
-	a, b   node
-	at     [2]types.Type
+	quotientOperands
 	op     compare.CmpOp
 	c      number.Decimal
 	approx float64
+}
+
+// quotientOperands are a and b of a / b, and their types.
+type quotientOperands struct {
+	a, b node
+	at   [2]types.Type
+}
+
+// operands evaluates both; a is nil where all quotients are NULL, and else valid has the rows of which none is.
+func (n *quotientOperands) operands(fr *frame) (a, b *vector.Vec, valid []byte, err error) {
+	if a, err = n.a.eval(fr); err != nil {
+		return nil, nil, nil, err
+	}
+	if b, err = n.b.eval(fr); err != nil {
+		return nil, nil, nil, err
+	}
+	if a.AllNull() || b.AllNull() {
+		return nil, nil, nil, nil
+	}
+	for _, v := range []*vector.Vec{a, b} {
+		if !v.One {
+			valid = vector.AndBits(fr.a, valid, v.Valid, fr.n)
+		}
+	}
+	return a, b, valid, nil
 }
 
 // near is how close to the constant, relative to it, a quotient of floats does not decide: far more
@@ -60,7 +84,7 @@ func (c *compiler) quotientCompare(e *expr.Call) (node, error) {
 		if err != nil {
 			return nil, err
 		}
-		return &quotientNode{a: args[0], b: args[1], at: [2]types.Type{x.Args[0].Type(), x.Args[1].Type()}, op: op, c: limit, approx: limit.Float64()}, nil
+		return &quotientNode{quotientOperands: quotientOperands{args[0], args[1], [2]types.Type{x.Args[0].Type(), x.Args[1].Type()}}, op: op, c: limit, approx: limit.Float64()}, nil
 	case *expr.Case:
 		some := x.Else != nil && isQuotient(x.Else)
 		for _, w := range x.Whens {
@@ -102,22 +126,9 @@ func isQuotient(e expr.Expr) bool {
 }
 
 func (n *quotientNode) eval(fr *frame) (*vector.Vec, error) {
-	a, err := n.a.eval(fr)
-	if err != nil {
-		return nil, err
-	}
-	b, err := n.b.eval(fr)
-	if err != nil {
-		return nil, err
-	}
-	if a.AllNull() || b.AllNull() {
-		return vector.NewNull(fr.n), nil
-	}
-	var valid []byte
-	for _, v := range []*vector.Vec{a, b} {
-		if !v.One {
-			valid = vector.AndBits(fr.a, valid, v.Valid, fr.n)
-		}
+	a, b, valid, err := n.operands(fr)
+	if err != nil || a == nil {
+		return vector.NewNull(fr.n), err
 	}
 	x, y := vector.DecimalReader(a, n.at[0]), vector.DecimalReader(b, n.at[1])
 	fx, fy := approximations(a, n.at[0]), approximations(b, n.at[1])
@@ -168,8 +179,7 @@ func approximation(v *vector.Vec, t types.Type, i int) float64 {
 // that the first rounding may decide is the numeric quotient computed.
 type roundedQuotientNode struct {
 	quotientRounding
-	a, b node
-	at   [2]types.Type
+	quotientOperands
 	// The coefficients are multiplied by these before they are divided.
 	up, down int64
 }
@@ -186,42 +196,26 @@ func (c *compiler) roundedQuotient(e *expr.Call) (node, error) {
 		return nil, nil
 	}
 	q, ok := rewrite.RoundingOf(e.Fn, e.Args)
-	if !ok {
+	if !ok || e.Typ.IsFixed() && (!q.Fixed() || q.Places != e.Typ.Scale) {
 		return nil, nil
 	}
 	args, err := c.all([]expr.Expr{q.A, q.B})
 	if err != nil {
 		return nil, err
 	}
-	n := &roundedQuotientNode{quotientRounding{q.By, int(q.Places)}, args[0], args[1], [2]types.Type{q.A.Type(), q.B.Type()}, 0, 0}
+	by := quotientRounding{q.By, int(q.Places)}
+	of := quotientOperands{args[0], args[1], [2]types.Type{q.A.Type(), q.B.Type()}}
 	if !e.Typ.IsFixed() {
-		return &anyQuotientNode{*n, e.Typ}, nil
-	}
-	if !q.Fixed() || q.Places != e.Typ.Scale {
-		return nil, nil
+		return &anyQuotientNode{by, of, e.Typ}, nil
 	}
 	up, down := q.Scales()
-	n.up, n.down = mathfn.Pow10[up], mathfn.Pow10[down]
-	return n, nil
+	return &roundedQuotientNode{by, of, mathfn.Pow10[up], mathfn.Pow10[down]}, nil
 }
 
 func (n *roundedQuotientNode) eval(fr *frame) (*vector.Vec, error) {
-	a, err := n.a.eval(fr)
-	if err != nil {
-		return nil, err
-	}
-	b, err := n.b.eval(fr)
-	if err != nil {
-		return nil, err
-	}
-	if a.AllNull() || b.AllNull() {
-		return vector.NewNull(fr.n), nil
-	}
-	var valid []byte
-	for _, v := range []*vector.Vec{a, b} {
-		if !v.One {
-			valid = vector.AndBits(fr.a, valid, v.Valid, fr.n)
-		}
+	a, b, valid, err := n.operands(fr)
+	if err != nil || a == nil {
+		return vector.NewNull(fr.n), err
 	}
 	out := vector.Alloc[int64](fr.a, fr.n)
 	x, y := vector.Values[int64](a.Spread(fr.a)), vector.Values[int64](b)
@@ -320,29 +314,18 @@ func (n *quotientRounding) slow(a, b number.Decimal) (number.Decimal, error) {
 
 // anyQuotientNode is a roundedQuotientNode of numerics of any length, of which most are short.
 type anyQuotientNode struct {
-	roundedQuotientNode
+	quotientRounding
+	quotientOperands
 	ret types.Type
 }
 
 func (n *anyQuotientNode) eval(fr *frame) (*vector.Vec, error) {
-	a, err := n.a.eval(fr)
-	if err != nil {
-		return nil, err
-	}
-	b, err := n.b.eval(fr)
-	if err != nil {
-		return nil, err
-	}
-	if a.AllNull() || b.AllNull() {
-		return vector.NewNull(fr.n), nil
-	}
-	var valid []byte
-	for _, v := range []*vector.Vec{a, b} {
-		if !v.One {
-			valid = vector.AndBits(fr.a, valid, v.Valid, fr.n)
-		}
+	a, b, valid, err := n.operands(fr)
+	if err != nil || a == nil {
+		return vector.NewNull(fr.n), err
 	}
 	x, y := mathfn.SmallReader(a, n.at[0]), mathfn.SmallReader(b, n.at[1])
+	longX, longY := vector.DecimalReader(a, n.at[0]), vector.DecimalReader(b, n.at[1])
 	w := vector.NewWriter[number.Decimal](fr.a, n.ret, fr.n)
 	for i := range fr.n {
 		if valid != nil && valid[i>>3]>>(i&7)&1 == 0 {
@@ -355,7 +338,7 @@ func (n *anyQuotientNode) eval(fr *frame) (*vector.Vec, error) {
 			d, ok = n.short(v, int(vs), by, int(bs))
 		}
 		if !ok {
-			if d, err = n.slow(vector.DecimalReader(a, n.at[0])(i), vector.DecimalReader(b, n.at[1])(i)); err != nil {
+			if d, err = n.slow(longX(i), longY(i)); err != nil {
 				return nil, err
 			}
 		}

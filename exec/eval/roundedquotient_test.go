@@ -9,6 +9,7 @@ import (
 
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/eval"
+	"github.com/tributarydb/tributary/exec/function/mathfn"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/planner/rewrite"
@@ -32,10 +33,7 @@ func TestRoundedQuotient(t *testing.T) {
 			bt = fixed(bt.Prec, uint8(rng.IntN(3)))
 		}
 		coef := func(digits uint8) int64 {
-			m := int64(1)
-			for range digits {
-				m *= 10
-			}
+			m := mathfn.Pow10[digits]
 			return rng.Int64N(2*m-1) - m + 1
 		}
 		const rows = 60
@@ -55,10 +53,8 @@ func TestRoundedQuotient(t *testing.T) {
 				if rng.IntN(2) == 0 {
 					d = by
 				}
-				for range at.Scale - bt.Scale {
-					d *= 10
-				}
-				if v := q*d + d/2*rng.Int64N(2) + rng.Int64N(3) - 1; v > -1e9 && v < 1e9 && number.DecimalFromInt64(max(v, -v), 0).Cmp(number.DecimalFromInt64(pow10(at.Prec), 0)) < 0 {
+				d *= mathfn.Pow10[at.Scale-bt.Scale]
+				if v := q*d + d/2*rng.Int64N(2) + rng.Int64N(3) - 1; v > -1e9 && v < 1e9 && max(v, -v) < mathfn.Pow10[at.Prec] {
 					a = v
 				}
 			}
@@ -141,14 +137,6 @@ func TestRoundedQuotient(t *testing.T) {
 	if _, err := p.Eval(context.Background(), batch.New(cols, 1)); !pgerr.Is(err, pgerr.DivisionByZero) {
 		t.Errorf("floor(1 / 0): %v", err)
 	}
-}
-
-func pow10(n uint8) int64 {
-	v := int64(1)
-	for range n {
-		v *= 10
-	}
-	return v
 }
 
 func rounded(q number.Decimal, name string, places int32) number.Decimal {

@@ -85,7 +85,6 @@ func (s *segment) array(group, col int) (arrow.Array, error) {
 	case formNulls:
 		return batch.Nulls(fc.Type.Arrow(), int(g.Rows)), nil
 	case formDict:
-		s.fetch(group, col)
 		dict, err := s.dict(col)
 		if err != nil {
 			return nil, err
@@ -97,7 +96,6 @@ func (s *segment) array(group, col int) (arrow.Array, error) {
 		d := array.NewDataWithDictionary(types.DictArrow, idx.Len(), idx.Buffers(), idx.NullN(), 0, dict)
 		return types.Shareable(array.MakeFromData(d)), nil
 	}
-	s.fetch(group, col)
 	d, err := s.read(c, group*len(s.foot.Cols)+col, fc.Type.Arrow())
 	if err != nil {
 		return nil, err
@@ -109,17 +107,21 @@ func (s *segment) array(group, col int) (arrow.Array, error) {
 // microseconds.
 const fetchAfter = time.Second
 
-// fetch has the system read one column of a group as a whole, and of the next with it, as most who read a column go on there.
-func (s *segment) fetch(group, col int) {
-	if g := s.foot.Groups; s.fetchOnce(&g[group].Chunks[col], group*len(s.foot.Cols)+col) && group+1 < len(g) {
-		s.fetchOnce(&g[group+1].Chunks[col], (group+1)*len(s.foot.Cols)+col)
+// fetch has the system read a chunk as a whole, and that of the next group with it, as most who read a column go on there.
+func (s *segment) fetch(c *chunk, number int, now int64) {
+	if !s.fetchOnce(c, number, now) {
+		return
+	}
+	cols := len(s.foot.Cols)
+	number += cols
+	if group := number / cols; group < len(s.foot.Groups) {
+		s.fetchOnce(&s.foot.Groups[group].Chunks[number%cols], number, now)
 	}
 }
 
 // fetchOnce has the system read a chunk, unless it was told to lately.
-func (s *segment) fetchOnce(c *chunk, number int) bool {
-	now, at := s.now().UnixNano(), s.fetched[number].Load()
-	if c.Len == 0 || at != 0 && now-at < int64(fetchAfter) {
+func (s *segment) fetchOnce(c *chunk, number int, now int64) bool {
+	if at := s.fetched[number].Load(); c.Len == 0 || at != 0 && now-at < int64(fetchAfter) {
 		return false
 	}
 	s.fetched[number].Store(now)
@@ -136,7 +138,6 @@ func (s *segment) dict(col int) (*array.Data, error) {
 	if d := s.dicts[col]; d != nil {
 		return d.(*array.Data), s.verify(c, number)
 	}
-	s.fetchOnce(c, number)
 	d, err := s.read(c, number, arrow.BinaryTypes.String)
 	if err != nil {
 		return nil, err
@@ -149,9 +150,10 @@ func (s *segment) corrupt(what string) error {
 	return &CorruptError{Segment: s.id, What: what, ref: s.ref, bad: s}
 }
 
-// verify compares a chunk with its checksum unless that was done lately.
+// verify has a chunk fetched, and compares it with its checksum, unless that was done lately.
 func (s *segment) verify(c *chunk, number int) error {
 	now := s.now().UnixNano()
+	s.fetch(c, number, now)
 	if at := s.verified[number].Load(); at != 0 && now-at < int64(verifyAfter) {
 		return nil
 	}
