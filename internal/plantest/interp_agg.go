@@ -217,7 +217,7 @@ func finish(c expr.AggCall, inputs []tuple) (types.Datum, error) {
 	return nil, fmt.Errorf("interpreter: aggregate %s", c.Fn.Name)
 }
 
-// window supports row_number, rank, and aggregates over whole partitions.
+// window supports row_number, rank, last_value and aggregates.
 func (in *Interp) window(n *plan.Window, rows []Row, outer Row) ([]Row, error) {
 	rows, err := in.sort(rows, n.OrderBy, outer)
 	if err != nil {
@@ -262,11 +262,12 @@ func (in *Interp) window(n *plan.Window, rows []Row, outer Row) ([]Row, error) {
 					}
 					o[it.Col.ID] = int64(first + 1)
 				default:
-					if len(n.OrderBy) > 0 {
-						return nil, fmt.Errorf("interpreter: window %s with an order", it.Call.Fn.Name)
+					frame, err := in.frame(n, it.Frame, part, i, outer)
+					if err != nil {
+						return nil, err
 					}
 					var ts []tuple
-					for _, p := range part {
+					for _, p := range frame {
 						t, ok, err := in.args(it.Call, merge(outer, p))
 						if err != nil {
 							return nil, err
@@ -275,7 +276,12 @@ func (in *Interp) window(n *plan.Window, rows []Row, outer Row) ([]Row, error) {
 							ts = append(ts, t)
 						}
 					}
-					v, err := finish(it.Call, ts)
+					var v types.Datum
+					if it.Call.Fn.Name != "last_value" {
+						v, err = finish(it.Call, ts)
+					} else if len(ts) > 0 {
+						v = ts[len(ts)-1][0]
+					}
 					if err != nil {
 						return nil, err
 					}

@@ -86,13 +86,52 @@ func (g *generator) from(outer []alias) (string, []alias) {
 // lateral is a LATERAL subquery, which may refer to items on its left.
 func (g *generator) lateral(scope []alias) (string, []string) {
 	from, in := g.from(scope)
-	switch g.r.Intn(4) {
+	switch g.r.Intn(6) {
+	case 4, 5:
+		return g.ordered(scope)
 	case 0:
 		return fmt.Sprintf("select count(*)::int as n, max(%s) as m from %s where %s", g.inner(in), from, g.cond(in, 0)), []string{"n", "m"}
 	case 1:
 		return fmt.Sprintf("select %s as n, %s as m from %s where %s order by 1, 2 limit 2", g.inner(in), g.col(in), from, g.cond(in, 0)), []string{"n", "m"}
 	}
 	return fmt.Sprintf("select %s as n, %s as m from %s where %s", g.inner(in), g.col(in), from, g.cond(in, 0)), []string{"n", "m"}
+}
+
+// ordered is a LATERAL subquery of the row before or after a value, or of aggregates of rows around one.
+func (g *generator) ordered(scope []alias) (string, []string) {
+	from, a := g.table()
+	k, x := a.name+"."+a.ints[0], a.name+"."+a.ints[1]
+	where := ""
+	if g.r.Intn(4) > 0 {
+		where = fmt.Sprintf("%s = %s and ", k, g.col(scope))
+	}
+	if g.r.Intn(4) == 0 {
+		where += k + " > 1 and "
+	}
+	at := g.col(scope)
+	switch g.r.Intn(3) {
+	case 0:
+		desc, op := "desc", g.pick("<", "<=")
+		if g.r.Intn(2) == 0 {
+			desc, op = "asc", g.pick(">", ">=")
+		}
+		where += fmt.Sprintf("%s %s %s", x, op, at)
+		if g.r.Intn(3) == 0 {
+			where += fmt.Sprintf(" and %s %s %s", x, map[string]string{"desc": ">", "asc": "<"}[desc], g.col(scope))
+		}
+		return fmt.Sprintf("select %s as n, %s as m from %s where %s order by %s %s, %s %s limit 1", k, x, from, where, x, desc, k, g.pick("asc", "desc")), []string{"n", "m"}
+	case 1:
+		where += fmt.Sprintf("%s %s %s", x, g.pick("<", "<=", ">", ">="), at)
+	default:
+		where += fmt.Sprintf("%s between %s - 2 and %s", x, at, at)
+		switch g.r.Intn(3) {
+		case 0:
+			where = strings.ReplaceAll(where, "between "+at+" - 2 and", g.pick(">", ">=")+" "+at+" - 1 and "+x+" "+g.pick("<", "<="))
+		case 1:
+			where = strings.ReplaceAll(where, "between "+at+" - 2 and", g.pick("<", "<=")+" "+at+" + 1 and "+x+" "+g.pick(">", ">="))
+		}
+	}
+	return fmt.Sprintf("select count(%s)::int as n, max(%s) as m from %s where %s", g.pick("*", k), k, from, where), []string{"n", "m"}
 }
 
 func (g *generator) cond(scope []alias, depth int) string {

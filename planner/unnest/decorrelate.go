@@ -100,7 +100,23 @@ func (d *decorrelator) apply(a *plan.Apply) plan.Node {
 	if n := d.simpler(&c); n != nil {
 		return n
 	}
+	if n := d.windowed(&c); n != nil {
+		return n
+	}
 	return d.viaTable(&c)
+}
+
+// windowed computes the Apply of a row or an aggregate over an order by a window; nil where that cannot be, or does more.
+func (d *decorrelator) windowed(a *plan.Apply) plan.Node {
+	in, keys := orderedInput(a.R)
+	if in == nil || len(d.r.Estimates().Facts.FreeColumns(a.L)) > 0 || rewrite.PlanVolatile(a.R) {
+		return nil
+	}
+	rows, conds := d.hoist(in, false)
+	if len(d.correlated(rows)) > 0 {
+		return nil
+	}
+	return (&ordered{r: d.r, l: a.L, corr: d.corr, rows: rows}).apply(a, in, keys, conds)
 }
 
 // join makes the join of an Apply whose right side does not read the left one.

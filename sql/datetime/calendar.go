@@ -31,10 +31,10 @@ const (
 	TimestampInf    = int64(math.MaxInt64)
 	TimestampNegInf = int64(math.MinInt64)
 
-	minDate      = -julianUnix
-	maxDate      = 2147483493 - julianUnix
-	minTimestamp = int64(minDate) * MicrosPerDay
-	maxTimestamp = int64(math.MaxInt64) - 1
+	MinDate      = -julianUnix
+	MaxDate      = 2147483493 - julianUnix
+	MinTimestamp = int64(MinDate) * MicrosPerDay
+	MaxTimestamp = int64(math.MaxInt64) - 1
 )
 
 // IsInfDate reports whether v is one of the infinite dates.
@@ -44,10 +44,10 @@ func IsInfDate(v int64) bool { return v == DateInf || v == DateNegInf }
 func IsInfTimestamp(v int64) bool { return v == TimestampInf || v == TimestampNegInf }
 
 // ValidDate reports whether a day lies in date's range.
-func ValidDate(v int64) bool { return v >= minDate && v <= maxDate }
+func ValidDate(v int64) bool { return v >= MinDate && v <= MaxDate }
 
 // ValidTimestamp reports whether microseconds since 1970 lie in timestamp's range.
-func ValidTimestamp(v int64) bool { return v >= minTimestamp && v <= maxTimestamp }
+func ValidTimestamp(v int64) bool { return v >= MinTimestamp && v <= MaxTimestamp }
 
 // ErrTimestampRange is the error of a timestamp beyond the range of its type.
 func ErrTimestampRange() error {
@@ -132,7 +132,7 @@ func (c civil) date() int64 { return YMDToDate(c.year, c.month, c.day) }
 // ts joins the parts to local microseconds; ok is false out of range.
 func (c civil) ts() (int64, bool) {
 	day := c.date()
-	if day < minDate || day > maxTimestamp/MicrosPerDay {
+	if day < MinDate || day > MaxTimestamp/MicrosPerDay {
 		return 0, false
 	}
 	v, ok := checked.Add(day*MicrosPerDay, c.micros)

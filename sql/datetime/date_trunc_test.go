@@ -13,7 +13,7 @@ func TestTruncation(t *testing.T) {
 		for i := range 20000 {
 			ts := r.Int63n(40*365*MicrosPerDay) - 10*365*MicrosPerDay
 			if i%10 == 0 {
-				ts = minTimestamp + r.Int63n(maxTimestamp)
+				ts = MinTimestamp + r.Int63n(MaxTimestamp)
 			}
 			want, err := DateTrunc(unit, ts, nil)
 			if got, ok := f(ts); ok != (err == nil) || ok && got != want {

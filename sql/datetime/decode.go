@@ -367,7 +367,7 @@ func (d *dtDecoder) specialWord(v int) (dtMask, dtErr) {
 func (st *dtState) local() int64 {
 	us := st.clock()
 	day := YMDToDate(st.year, st.month, st.day)
-	return min(max(day, minDate-1), maxTimestamp/MicrosPerDay-1)*MicrosPerDay + us
+	return min(max(day, MinDate-1), MaxTimestamp/MicrosPerDay-1)*MicrosPerDay + us
 }
 
 func (d *dtDecoder) finish() (dtResult, dtErr) {

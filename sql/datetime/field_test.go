@@ -11,7 +11,7 @@ import (
 // all that is finite; and nothing is too odd for a loop.
 func TestFields(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 1))
-	vals := []int64{0, -1, 1, MicrosPerDay, -MicrosPerDay, MicrosPerDay - 1, -MicrosPerDay - 1, minTimestamp, maxTimestamp}
+	vals := []int64{0, -1, 1, MicrosPerDay, -MicrosPerDay, MicrosPerDay - 1, -MicrosPerDay - 1, MinTimestamp, MaxTimestamp}
 	for range 3000 {
 		v := r.Int64N(200*365*MicrosPerDay) - 100*365*MicrosPerDay
 		vals = append(vals, v, v-v%MicrosPerDay, v-v%microsPerHour)

@@ -41,7 +41,7 @@ func ParseTimestampFormat(s, format string, loc *time.Location) (int64, error) {
 	}
 	us, _ := st.micros()
 	day := YMDToDate(st.year, st.month, st.day)
-	if day >= minDate-1 && day <= maxTimestamp/MicrosPerDay {
+	if day >= MinDate-1 && day <= MaxTimestamp/MicrosPerDay {
 		if ts, ok := checked.Add(day*MicrosPerDay, us); ok || us == 0 {
 			if zone != nil {
 				loc = FixedZone(*zone)

@@ -63,7 +63,7 @@ func parseStamp(s, typ string, env *Settings, zoned bool) (int64, error) {
 	case resDate:
 		us := st.clock()
 		day := YMDToDate(st.year, st.month, st.day)
-		if day >= minDate-1 && day <= maxTimestamp/MicrosPerDay {
+		if day >= MinDate-1 && day <= MaxTimestamp/MicrosPerDay {
 			ts, ok := checked.Add(day*MicrosPerDay, us)
 			if ok && zoned {
 				ts, ok = checked.Add(ts, int64(st.zone)*microsPerSec)

@@ -62,7 +62,7 @@ func MakeTimestamp(y, mon, d, h, m int, sec float64) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	if day <= maxTimestamp/MicrosPerDay {
+	if day <= MaxTimestamp/MicrosPerDay {
 		if ts, ok := checked.Add(day*MicrosPerDay, us); (ok || us == 0) && ValidTimestamp(ts) {
 			return ts, nil
 		}
@@ -114,7 +114,7 @@ func TimestamptzFromUnix(sec float64) (int64, error) {
 	}
 	const epoch = PgEpochDays * 86400
 	us := math.RoundToEven((sec - epoch) * 1e6)
-	if sec >= float64(minTimestamp)/1e6 && us < float64(maxTimestamp)-epoch*1e6 {
+	if sec >= float64(MinTimestamp)/1e6 && us < float64(MaxTimestamp)-epoch*1e6 {
 		return int64(us) + PgEpochMicros, nil
 	}
 	return 0, pgerr.New(pgerr.DatetimeFieldOverflow, "timestamp out of range: \"%s\"", shortG(sec))

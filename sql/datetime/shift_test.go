@@ -28,9 +28,9 @@ func TestShift(t *testing.T) {
 			case 0:
 				ts, common = int64(rng.Uint64()), false
 			case 1:
-				ts, common = minTimestamp+rng.Int64N(1000*MicrosPerDay), false
+				ts, common = MinTimestamp+rng.Int64N(1000*MicrosPerDay), false
 			case 2:
-				ts, common = []int64{TimestampInf, TimestampNegInf, maxTimestamp, minTimestamp}[rng.IntN(4)], false
+				ts, common = []int64{TimestampInf, TimestampNegInf, MaxTimestamp, MinTimestamp}[rng.IntN(4)], false
 			}
 			want, err := TimestampAddInterval(ts, iv, nil)
 			got, ok := shift(ts)

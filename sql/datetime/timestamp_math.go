@@ -49,7 +49,7 @@ func TimestampAddInterval(ts int64, iv Interval, loc *time.Location) (int64, err
 			}
 			day, us := checked.FloorDiv(local, MicrosPerDay)
 			day += int64(iv.Days)
-			if day < minDate || day > maxTimestamp/MicrosPerDay || !step(civil{1970, 1, int(day + 1), us}) {
+			if day < MinDate || day > MaxTimestamp/MicrosPerDay || !step(civil{1970, 1, int(day + 1), us}) {
 				return 0, ErrTimestampRange()
 			}
 		}
@@ -215,7 +215,7 @@ func DateToTimestamp(day int64) (int64, error) {
 		return TimestampInf, nil
 	case day == DateNegInf:
 		return TimestampNegInf, nil
-	case day > maxTimestamp/MicrosPerDay:
+	case day > MaxTimestamp/MicrosPerDay:
 		return 0, pgerr.New(pgerr.DatetimeFieldOverflow, "date out of range for timestamp")
 	}
 	return day * MicrosPerDay, nil

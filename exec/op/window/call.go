@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
 
 	"github.com/tributarydb/tributary/exec/agg"
 	"github.com/tributarydb/tributary/exec/batch"
@@ -117,6 +118,9 @@ func (f *call) compute(ctx context.Context, r *rows, p *block) (arrow.Array, err
 			return types.DatumAt(t, arr, i), nil
 		})
 	case "first_value", "last_value", "nth_value":
+		if f.item.Call.Filter != nil {
+			return f.lastPassing(ctx, r, p, args[len(args)-1].(*array.Boolean))
+		}
 		fr, err := f.frames(ctx, r, p)
 		if err != nil {
 			return nil, err
@@ -140,6 +144,26 @@ func (f *call) compute(ctx context.Context, r *rows, p *block) (arrow.Array, err
 		return r.pick(ctx, f, rows)
 	}
 	return nil, pgerr.Unsupported("window function %s is not supported", f.item.Call.Fn.Name)
+}
+
+// lastPassing is last_value over the rows that FILTER passes, up to the row itself, of a frame that begins with the
+// partition. SQL knows no FILTER of it; the planner makes these (planner/unnest: ordered).
+func (f *call) lastPassing(ctx context.Context, r *rows, p *block, pass *array.Boolean) (arrow.Array, error) {
+	fr := f.item.Frame
+	if f.item.Call.Fn.Name != "last_value" || fr.Mode != 'r' || fr.Exclude != 0 || fr.Start.Kind != plan.UnboundedPreceding || fr.End.Kind != plan.CurrentRow {
+		return nil, pgerr.Internal("FILTER of %s with another frame than the rows so far", f.item.Call.Fn.Name)
+	}
+	cr := &r.calls[f.k]
+	at := make([]int64, p.n)
+	for i := range at {
+		if !pass.IsNull(i) && pass.Value(i) {
+			cr.passed = p.base + int64(i) + 1
+		}
+		if at[i] = cr.passed - 1; at[i] < p.first(i) {
+			at[i] = -1
+		}
+	}
+	return r.pick(ctx, f, at)
 }
 
 // alike reports whether argument k and the first one are as the call's values are.

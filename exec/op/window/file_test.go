@@ -156,6 +156,10 @@ func TestInFile(t *testing.T) {
 			if len(w.OrderBy) == 0 && (fr.Start.Offset != nil || fr.End.Offset != nil) {
 				fr.Mode = 'r'
 			}
+			if call.Fn.Name == "last_value" && trial%2 == 0 {
+				call.Filter = windowCol(wBool)
+				fr = plan.Frame{Mode: 'r', Start: plan.FrameBound{Kind: plan.UnboundedPreceding}, End: plan.FrameBound{Kind: plan.CurrentRow}}
+			}
 			switch { // an aggregate that keeps its rows needs memory for them
 			case call.Distinct:
 				call.Args = []expr.Expr{windowCol(wNumeric)}

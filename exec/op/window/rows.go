@@ -58,6 +58,8 @@ type callRows struct {
 	running *runningFrames
 	afresh  afreshFrame
 
+	passed int64 // the last row that FILTER passes, and 1; 0: none yet
+
 	tile   types.Datum // ntile's argument in row tileAt - 1
 	tileAt int64
 }

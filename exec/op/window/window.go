@@ -118,7 +118,11 @@ func (o *window) compile(in []plan.Column, env *function.Env) error {
 			if err != nil {
 				return err
 			}
-			f.filter = p
+			if it.Call.Fn.Kind == fn.Aggregate {
+				f.filter = p
+			} else {
+				f.args = append(f.args, p)
+			}
 		}
 		for i, b := range []plan.FrameBound{it.Frame.Start, it.Frame.End} {
 			if b.Offset == nil {

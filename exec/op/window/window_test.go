@@ -286,6 +286,9 @@ func TestWindowFunctions(t *testing.T) {
 	add(w, "first_value", types.Text, text)
 	add(w, "last_value", types.Text, text)
 	add(w, "nth_value", types.Text, text, num(2, types.Int4))
+	add(w, "last_value", types.Text, text)
+	known := &w.Items[len(w.Items)-1]
+	known.Call.Filter, known.Frame.Mode = &expr.IsNull{Arg: text, Not: true}, 'r'
 	add(ranks, "rank", types.Int8)
 	add(ranks, "dense_rank", types.Int8)
 	add(ranks, "percent_rank", types.Float8)
@@ -319,7 +322,11 @@ func TestWindowFunctions(t *testing.T) {
 			if i > 0 {
 				second = value(1)
 			}
-			want = append(want, append(slices.Clone(row), int64(i+1), tile, value(i-1), value(i+2), next, value(0), value(i), second))
+			last := i
+			for last >= 0 && part[last][3] == nil {
+				last--
+			}
+			want = append(want, append(slices.Clone(row), int64(i+1), tile, value(i-1), value(i+2), next, value(0), value(i), second, value(last)))
 			less, upTo, distinct := 0, 0, map[types.Datum]bool{}
 			for _, o := range part {
 				if o[1].(int64) < row[1].(int64) {
