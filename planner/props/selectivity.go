@@ -62,14 +62,16 @@ func (r *Relation) Ndv(e expr.Expr) float64 {
 	if c, _, ok := r.col(e); ok && c.ndv > 0 {
 		return max(1, min(c.ndv, r.Rows))
 	}
+	most := r.Rows
+	if e.Type().OID == types.BoolOID {
+		most = min(most, 3)
+	}
 	switch x := e.(type) {
 	case *expr.Const:
 		return 1
 	case *expr.Call:
 		// A function of columns has at most the product of their values.
-		if n := r.funcNDV(x); n > 0 {
-			return max(1, min(n, r.Rows))
-		}
+		most = r.most(x)
 	case *expr.Case:
 		n := 1.0
 		for _, w := range x.Whens {
@@ -89,50 +91,7 @@ func (r *Relation) Ndv(e expr.Expr) float64 {
 	if len(cols) == 0 {
 		return 1
 	}
-	return max(1, min(p, r.Rows))
-}
-
-// funcNDV knows functions that fold many values to few.
-func (r *Relation) funcNDV(c *expr.Call) float64 {
-	if c.Fn == nil {
-		return 0
-	}
-	switch c.Fn.Name {
-	case "extract", "date_part":
-		if len(c.Args) == 2 {
-			if k, ok := c.Args[0].(*expr.Const); ok {
-				if s, ok := k.Val.(string); ok {
-					switch strings.ToLower(s) {
-					case "year":
-						if ce, _, ok := r.col(c.Args[1]); ok {
-							return yearsOf(ce)
-						}
-						return 10
-					case "month":
-						return 12
-					case "day":
-						return 31
-					case "hour", "dow", "isodow":
-						return 24
-					}
-				}
-			}
-		}
-	}
-	return 0
-}
-
-func yearsOf(c Column) float64 {
-	a, ok := c.min.(int64)
-	b, ok2 := c.max.(int64)
-	if !ok || !ok2 {
-		return 10
-	}
-	year := 366.0
-	if c.typ.OID != types.DateOID {
-		year *= float64(datetime.MicrosPerDay)
-	}
-	return math.Floor((float64(b)-float64(a))/year) + 1
+	return max(1, min(p, most, r.Rows))
 }
 
 // conds estimates the share of rows that meet all conditions. Bounds on the
