@@ -2,6 +2,7 @@ package cast
 
 import (
 	"math"
+	"strconv"
 
 	"github.com/tributarydb/tributary/exec/compare"
 	"github.com/tributarydb/tributary/exec/function"
@@ -233,6 +234,9 @@ func textCast(from, to types.Type) function.Impl {
 	if clip {
 		text = types.AppendText
 	}
+	if from.IsInteger() || from.IsFixed() {
+		return integerText(from)
+	}
 	return func(c *function.Call, args []*vector.Vec) (*vector.Vec, error) {
 		env := c.Env.TypesEnv()
 		var buf []byte
@@ -249,6 +253,22 @@ func textCast(from, to types.Type) function.Impl {
 				s = types.TruncateName(s)
 			}
 			return s, nil
+		})
+	}
+}
+
+// integerText is textCast of integers and fixed numerics, without a datum for each.
+func integerText(from types.Type) function.Impl {
+	return func(c *function.Call, args []*vector.Vec) (*vector.Vec, error) {
+		var buf []byte
+		v, scale := vector.IntReader(args[0]), int32(from.Scale)
+		return function.Each(c, func(i int) (string, error) {
+			if scale == 0 {
+				buf = strconv.AppendInt(buf[:0], v(i), 10)
+			} else {
+				buf = number.DecimalFromInt64(v(i), scale).AppendText(buf[:0])
+			}
+			return vector.BytesString(buf), nil
 		})
 	}
 }

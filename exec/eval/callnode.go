@@ -36,6 +36,9 @@ func newCall(f *fn.Func, args []node, at []types.Type, ret types.Type, env *func
 		run, err := userfn.Scalar(f)
 		return &callNode{f: f, args: args, typ: at, ret: ret, run: run}, err
 	}
+	if f.ID == "textcat(text,text)" {
+		args, at = chained(f, args, at)
+	}
 	m := builtin.Scalars()[f.ID]
 	if m == nil {
 		if f.Kind != fn.Scalar {
@@ -62,6 +65,18 @@ func newCall(f *fn.Func, args []node, at []types.Type, ret types.Type, env *func
 		n.perEntry = strings == 1 && ret.Form() != vector.Arr
 	}
 	return n, nil
+}
+
+// chained returns the arguments of calls of f that are arguments of a call of f in their place: a || b || c is one call of three.
+func chained(f *fn.Func, args []node, at []types.Type) (all []node, ts []types.Type) {
+	for i, a := range args {
+		if n, ok := a.(*callNode); ok && n.f == f {
+			all, ts = append(all, n.args...), append(ts, n.typ...)
+		} else {
+			all, ts = append(all, a), append(ts, at[i])
+		}
+	}
+	return all, ts
 }
 
 func (n *callNode) eval(fr *frame) (*vector.Vec, error) {

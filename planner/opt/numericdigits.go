@@ -114,7 +114,7 @@ func (w *narrower) scan(n *plan.Scan) plan.Node {
 		}
 	}
 	if cols == nil {
-		return n
+		return plan.MapExprs(n, w.expr) // parts of times in its conditions
 	}
 	c := *n
 	c.Cols = cols

@@ -20,8 +20,8 @@ import (
 
 // addStrings registers the functions of text.
 func addStrings(t function.Table) {
-	t.Put("lower(text)", function.Always(function.Try1(func(c *function.Call, s string) (string, error) { return c.Mapped(s, unicode.ToLower), nil })))
-	t.Put("upper(text)", function.Always(function.Try1(func(c *function.Call, s string) (string, error) { return c.Mapped(s, unicode.ToUpper), nil })))
+	t.Put("lower(text)", function.Always(function.Try1(func(c *function.Call, s string) (string, error) { return cased(c, s, 'A', unicode.ToLower), nil })))
+	t.Put("upper(text)", function.Always(function.Try1(func(c *function.Call, s string) (string, error) { return cased(c, s, 'a', unicode.ToUpper), nil })))
 	t.Put("initcap(text)", function.Always(function.Try1(initcap)))
 	t.Puts(function.Always(lengths), "length(text)", "char_length(text)", "character_length(text)", "textlen(text)")
 	t.Puts(function.Always(function.Strict1(func(s string) int64 { return runeCount(types.TrimBlanks(s)) })),
@@ -187,15 +187,39 @@ func chr(_ *function.Call, n int64) (string, error) {
 	return string(rune(n)), nil
 }
 
-// concatTexts is text || text of whole columns.
+// cased is lower or upper: of the 26 letters from first on where there are no others, else of all characters.
+func cased(c *function.Call, s string, first byte, f func(rune) rune) string {
+	if len(s) > vector.PollBytes || !isASCII(vector.StringBytes(s)) {
+		return c.Mapped(s, f)
+	}
+	t := c.Text(len(s))
+	out := t.Extend(len(s))
+	for i := range out {
+		b := s[i]
+		if b-first < 26 {
+			b ^= 'a' - 'A'
+		}
+		out[i] = b
+	}
+	return t.String()
+}
+
+// concatTexts is text || text … of whole columns: eval makes one call of a chain of them.
 func concatTexts(c *function.Call, args []*vector.Vec) (*vector.Vec, error) {
-	l, r := args[0], args[1]
 	out := &vector.Vec{Kind: vector.Str, N: c.N, Valid: c.Valid}
 	off := vector.Alloc[int32](c.Arena, c.N+1)
 	size := 0
-	for i := range c.N {
-		if !c.Skip(i) {
-			size += len(l.Str(i)) + len(r.Str(i))
+	for _, v := range args {
+		if v.One {
+			if c.N > 0 {
+				size += c.N * len(v.Str(0))
+			}
+			continue
+		}
+		for i := range c.N {
+			if !c.Skip(i) {
+				size += len(v.Str(i))
+			}
 		}
 	}
 	if err := vector.TooLarge(c.N, size); err != nil {
@@ -206,8 +230,9 @@ func concatTexts(c *function.Call, args []*vector.Vec) (*vector.Vec, error) {
 	for i := range c.N {
 		off[i] = int32(at)
 		if !c.Skip(i) {
-			at += copy(data[at:], l.Str(i))
-			at += copy(data[at:], r.Str(i))
+			for _, v := range args {
+				at += copy(data[at:], v.Str(i))
+			}
 			c.Meter().Poll(at - int(off[i]))
 		}
 	}
