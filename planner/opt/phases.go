@@ -1,6 +1,7 @@
 package opt
 
 import (
+	"github.com/tributarydb/tributary/planner/derive"
 	"github.com/tributarydb/tributary/planner/late"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/planner/rule"
@@ -33,7 +34,7 @@ var phases = []phase{
 	{"pushdown", rulePushdown},
 	{"orfactor", ruleOrFactor},
 	{"pushdown", rulePushdown},
-	{"transitive", ruleTransitive},
+	{"transitive", derive.Transitive},
 	{"pushdown", rulePushdown},
 	{"fold", rule.Fold},
 	{"outerjoins", ruleOuterJoins},

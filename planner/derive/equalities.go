@@ -1,4 +1,4 @@
-package opt
+package derive
 
 import (
 	"github.com/tributarydb/tributary/planner/expr"
@@ -7,14 +7,15 @@ import (
 	"github.com/tributarydb/tributary/planner/rule"
 )
 
-// ruleTransitive derives conditions by equalities: with a.x = b.x, a filter's condition on a.x
-// alone holds for the b.x that can match, so b's scan may check it too.
+// Transitive derives conditions by equalities: with a.x = b.x, a filter's condition on a.x
+// alone holds for the b.x that can match, so b's scan may check it too. Comparisons pass bounds on
+// (bounds.go).
 //
 // Conditions go from the left side to the right side of Inner, Left, Semi, Anti and Single joins, since a
 // right row that fails cannot match. They go from right to left in Inner and Semi joins only, since a Left
 // join keeps left rows without a match. No function may distinguish equal values of the columns' type:
 // otherwise length(x) = 3, true for 'a  ' as character(3), would be tested on 'a'.
-func ruleTransitive(r *rule.Run, n plan.Node, _ plan.ColSet) (plan.Node, error) {
+func Transitive(r *rule.Run, n plan.Node, _ plan.ColSet) (plan.Node, error) {
 	return r.BottomUp(n, func(n plan.Node) plan.Node {
 		j, ok := n.(*plan.Join)
 		if !ok {
@@ -36,6 +37,10 @@ func ruleTransitive(r *rule.Run, n plan.Node, _ plan.ColSet) (plan.Node, error) 
 		for _, c := range rewrite.SplitAll(j.On) {
 			a, b, ok := rewrite.Equality(c)
 			if !ok {
+				forR = append(forR, bounded(r, c, rr, lknown, rknown)...)
+				if toL {
+					forL = append(forL, bounded(r, c, l, rknown, lknown)...)
+				}
 				continue
 			}
 			ca, ok1 := rewrite.AsColumn(a)
