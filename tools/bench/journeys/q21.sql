@@ -1,0 +1,2 @@
+-- bars of five minutes
+SELECT count(*), sum(o), sum(c), sum(h), sum(l), sum(v) FROM (SELECT DISTINCT sym, b, first_value(price) OVER w AS o, last_value(price) OVER w AS c, max(price) OVER w AS h, min(price) OVER w AS l, sum(size) OVER w AS v FROM (SELECT sym, ts, id, price, size, floor(extract(epoch FROM ts)::double precision / 300)::bigint AS b FROM trades) AS t WINDOW w AS (PARTITION BY sym, b ORDER BY ts, id ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING)) AS x

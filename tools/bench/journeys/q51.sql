@@ -1,0 +1,2 @@
+-- flights before and after a change
+SELECT a.origin, a.n, b.n, a.d - b.d AS diff FROM (SELECT origin, count(*) AS n, avg(delay)::double precision AS d FROM flights WHERE departs < TIMESTAMP '2024-07-01' GROUP BY origin) AS a FULL JOIN (SELECT origin, count(*) AS n, avg(delay)::double precision AS d FROM flights WHERE departs >= TIMESTAMP '2024-07-01' GROUP BY origin) AS b ON a.origin = b.origin ORDER BY abs(a.d - b.d) DESC, a.origin LIMIT 10

@@ -1,0 +1,2 @@
+-- one hot and logs as a model reads them
+SELECT count(*), sum(a), sum(b), sum(c), sum(l), sum(h), sum(w) FROM (SELECT (carrier = 'AA')::integer AS a, (carrier IN ('BA', 'LH', 'KL'))::integer AS b, CASE WHEN delay IS NULL THEN 1 ELSE 0 END AS c, ln(distance + 1) AS l, sin(2 * pi() * extract(hour FROM departs)::double precision / 24) AS h, least(greatest(coalesce(delay, 0), -10), 100) AS w FROM flights) AS x
