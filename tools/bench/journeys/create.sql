@@ -8,7 +8,7 @@ SELECT i AS id,
        'A' || lpad((d % 300)::text, 3, '0') AS dest,
        'N' || (e % 4000) AS tail,
        TIMESTAMP '2024-01-01 00:00:00' + (f % 527040)::integer * INTERVAL '1 minute' AS departs,
-       CASE WHEN g % 30 > 0 THEN (g % 400 % 97 * (g % 7) / 3 - 15)::integer END AS delay,
+       CASE WHEN g % 30 > 0 THEN (g % 400 % 97 * (g % 7) % 199 - 15)::integer END AS delay,
        (h % 2500 + 100)::integer AS distance,
        g % 60 = 0 AS cancelled,
        (40 + h % 300)::real AS fare
@@ -28,7 +28,7 @@ SELECT 'A' || lpad(i::text, 3, '0') AS code, 'Airport of ' || chr((65 + i % 26):
 FROM generate_series(0::bigint, 299::bigint) AS s (i);
 DROP TABLE IF EXISTS trades;
 CREATE TABLE trades AS
-SELECT i AS id, 'S' || (a % 400) AS sym, TIMESTAMP '2025-06-02 09:30:00' + (i * 23400000 / :rows)::integer * INTERVAL '1 millisecond' AS ts,
+SELECT i AS id, 'S' || (a % 400) AS sym, TIMESTAMP '2025-06-02 09:30:00' + (i * 39)::integer * INTERVAL '1 millisecond' AS ts,
        ((a % 400 * 3 + 1000 + b % 1000)::numeric(12,2) / 100)::numeric(12,2) AS price, (c % 500 + 1)::integer AS size,
        CASE WHEN d % 2 = 0 THEN 'B' ELSE 'S' END AS side
 FROM (

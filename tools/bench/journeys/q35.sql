@@ -1,2 +1,2 @@
 -- length of texts
-SELECT length(body) / 10 AS l, count(*), sum(length(replace(body, ' ', ''))), sum(length(body) - length(replace(body, 'w', ''))) FROM documents GROUP BY 1 ORDER BY 1
+SELECT length(body) - length(body) % 10 AS l, count(*), sum(length(replace(body, ' ', ''))), sum(length(body) - length(replace(body, 'w', ''))) FROM documents GROUP BY 1 ORDER BY 1
