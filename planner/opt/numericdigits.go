@@ -96,20 +96,18 @@ func (w *narrower) scan(n *plan.Scan) plan.Node {
 			if c.Type.IsStamp() && (n.Missing == nil || n.Missing[i] == nil) {
 				w.bounded(c, cs)
 			}
-			if !c.Type.IsFixed() {
-				continue
-			}
-			p, ok := digits(cs, c.Type.Scale)
+			scale, below := cs.Fixed(c.Type)
+			p, ok := digits(cs, scale)
 			if ok && n.Missing != nil && n.Missing[i] != nil {
-				p, ok = max(p, digitsOf(n.Missing[i], c.Type.Scale)), true
+				p, ok = max(p, digitsOf(n.Missing[i], scale)), true
 			}
-			if !ok || p >= c.Type.Prec || p == 0 {
+			if !ok || p >= below || p == 0 {
 				continue
 			}
 			if cols == nil {
 				cols = append(cols, n.Cols...)
 			}
-			cols[i].Type.Prec = p
+			cols[i].Type.Prec, cols[i].Type.Scale = p, scale
 			w.types[c.ID] = cols[i].Type
 		}
 	}

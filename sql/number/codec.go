@@ -184,6 +184,30 @@ func SmallDecimalBytes(b []byte) (coef int64, scale int32, ok bool) {
 	return smallDecimal(b)
 }
 
+// Coefficients reads encodings, end to end, of numbers that all have a scale below 63 and coefficients that fit an int64,
+// but for those that are not valid; false if there is another.
+func Coefficients(out []int64, offs []int32, data []byte, scale uint8, valid []byte) bool {
+	head, good := scale<<2|formSmall, true
+	for i := range out {
+		from, to := int(offs[i]), int(offs[i+1])
+		if valid != nil && valid[i>>3]>>(i&7)&1 == 0 {
+			continue
+		}
+		n := to - from - 1
+		if n < 0 || n > 8 {
+			return false
+		}
+		good = good && data[from] == head
+		if from+9 <= len(data) {
+			unused := 64 - 8*n
+			out[i] = int64(binary.LittleEndian.Uint64(data[from+1:])<<unused) >> unused
+		} else {
+			out[i], _, _ = smallDecimal(data[from:to])
+		}
+	}
+	return good
+}
+
 // SignOfBytes returns the sign of a number by its encoding, 1 for NaN as it is above all numbers,
 // for kernels; ok is false for other bytes.
 func SignOfBytes(b []byte) (sign int, ok bool) {
