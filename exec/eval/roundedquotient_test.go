@@ -150,3 +150,58 @@ func rounded(q number.Decimal, name string, places int32) number.Decimal {
 	}
 	return q.Round(places)
 }
+
+// TestRoundedPlaces: fixed numerics rounded or cut to a constant number of places, before the point too, are those that
+// decimals of any length become, with the scale that these have.
+func TestRoundedPlaces(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 8))
+	for range 400 {
+		prec := uint8(1 + rng.IntN(18))
+		at := types.FixedNumeric(prec, uint8(rng.IntN(int(prec)+1)), false)
+		vals := []types.Datum{nil}
+		for range 40 {
+			most := mathfn.Pow10[rng.IntN(int(prec)+1)]
+			vals = append(vals, number.DecimalFromInt64(rng.Int64N(2*most-1)-most+1, int32(at.Scale)))
+			half := min(5*mathfn.Pow10[rng.IntN(18)], mathfn.Pow10[prec]-1)
+			vals = append(vals, number.DecimalFromInt64(half, int32(at.Scale)), number.DecimalFromInt64(-half, int32(at.Scale)))
+		}
+		arr, err := column(at, vals)
+		if err != nil {
+			t.Fatal(err)
+		}
+		places := rng.Int64N(41) - 20
+		for _, name := range []string{"round(numeric,int4)", "trunc(numeric,int4)"} {
+			c := call(name, &expr.Col{ID: 1, Typ: at}, &expr.Const{Val: places, Typ: types.Int4}).(*expr.Call)
+			c.Typ = rewrite.RoundedType(c.Fn, c.Args, types.Numeric)
+			p, err := eval.Compile(c, []plan.Column{{ID: 1, Type: at}}, newEnv(newHost()))
+			if err != nil {
+				t.Fatal(err)
+			}
+			out, err := p.Eval(context.Background(), batch.New([]arrow.Array{arr}, len(vals)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, v := range vals {
+				got := types.DatumAt(c.Typ, out, i)
+				if v == nil || got == nil {
+					if got != v {
+						t.Fatalf("%s(%v, %d): %v", name, v, places, got)
+					}
+					continue
+				}
+				want := v.(number.Decimal).Round(int32(places))
+				if name == "trunc(numeric,int4)" {
+					want = v.(number.Decimal).Trunc(int32(places))
+				}
+				fits := true
+				if c.Typ.IsFixed() {
+					coef, ok := want.Coefficient(int32(c.Typ.Scale))
+					fits = ok && max(coef, -coef) < mathfn.Pow10[c.Typ.Prec]
+				}
+				if got.(number.Decimal).String() != want.String() || !fits {
+					t.Fatalf("%s(%v, %d) as %s of %d digits: %v, want %v", name, v, places, c.Typ, c.Typ.Prec, got, want)
+				}
+			}
+		}
+	}
+}

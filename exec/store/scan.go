@@ -310,6 +310,7 @@ type reader struct {
 	group int           // the group that start and arrs are of; -1 none
 	start int64
 	arrs  []arrow.Array // per column of the scan, nil until loaded
+	fixed []fixedPart   // per column of the scan
 
 	missing []arrow.Array // per column: the fill-in, of the last batch's length
 }
@@ -323,10 +324,15 @@ func (r *reader) use(seg *segment) error {
 	r.cols = make([]int, len(r.scan.Cols))
 	r.arrs = make([]arrow.Array, len(r.scan.Cols))
 	r.missing = make([]arrow.Array, len(r.scan.Cols))
+	r.fixed = make([]fixedPart, len(r.scan.Cols))
 	for i, c := range r.scan.Cols {
 		r.cols[i] = seg.column(c.Num)
 		if j := r.cols[i]; j >= 0 {
-			if have := seg.foot.Cols[j].Type; !samePhysicalType(have, c.Type) {
+			have := seg.foot.Cols[j].Type
+			if r.fixed[i].wanted = have.OID == types.NumericOID && !have.IsFixed() && c.Type.IsFixed(); r.fixed[i].wanted {
+				continue
+			}
+			if !samePhysicalType(have, c.Type) {
 				return pgerr.Internal("store: column %d of segment %s is %s, not %s", c.Num, r.ref.ID, have, c.Type)
 			}
 		}
@@ -530,6 +536,16 @@ func (r *reader) column(i, n int) (arrow.Array, error) {
 		r.arrs[i] = arr
 	}
 	from := r.at - r.start
+	if f := &r.fixed[i]; f.wanted {
+		if f.arr == nil || f.at != r.at || f.arr.Len() != n {
+			arr, ok := fixedOf(r.arrs[i], int(from), n, r.scan.Cols[i].Type)
+			if !ok {
+				return nil, r.seg.corrupt("numerics of another scale than their zone says")
+			}
+			f.arr, f.at = arr, r.at
+		}
+		return f.arr, nil
+	}
 	if from == 0 && n == r.arrs[i].Len() {
 		return r.arrs[i], nil
 	}

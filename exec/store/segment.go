@@ -180,21 +180,23 @@ func (s *segment) read(c *chunk, number int, dt arrow.DataType) (arrow.ArrayData
 		b = raw
 	}
 	d, _, ok := c.Layout.build(dt, b, childTypes(dt))
-	if !ok || !textsWithin(d) {
+	if !ok || !valuesWithin(d) {
 		return nil, s.corrupt("buffers")
 	}
 	return d, nil
 }
 
-// textsWithin reports whether the texts of d end within its bytes, which Arrow panics about: a
+// valuesWithin reports whether the values of d end within its bytes, which Arrow panics about: a
 // forged footer may assign one column's bytes to another.
-func textsWithin(d arrow.ArrayData) bool {
-	switch d.DataType().(type) {
+func valuesWithin(d arrow.ArrayData) bool {
+	b, at := d.Buffers(), 4*(d.Offset()+d.Len())
+	switch dt := d.DataType().(type) {
 	case *arrow.StringType, *arrow.BinaryType:
+	case arrow.FixedWidthDataType:
+		return d.Len() == 0 || len(b) == 2 && b[1] != nil && b[1].Len() >= (dt.BitWidth()*d.Len()+7)/8
 	default:
 		return true
 	}
-	b, at := d.Buffers(), 4*(d.Offset()+d.Len())
 	switch {
 	case d.Len() == 0:
 		return true

@@ -52,6 +52,9 @@ func extremes(t types.Type, arr arrow.Array) (lo, hi int) {
 		}
 	case *array.Binary:
 		if t.OID == types.NumericOID {
+			if _, ok := commonScale(a, null); ok {
+				return extremesBy(n, there, func(i, j int) int { return cmp.Compare(coefficient(a.Value(i)), coefficient(a.Value(j))) })
+			}
 			return extremesBy(n, there, func(i, j int) int { return number.CompareDecimalBytes(a.Value(i), a.Value(j)) })
 		}
 	case *array.FixedSizeBinary:
@@ -76,6 +79,11 @@ func zoneAt(num int16, t types.Type, arr arrow.Array, lo, hi int) catalog.Zone {
 	z.Min = types.DatumAt(t, arr, lo)
 	if z.Max = z.Min; hi != lo {
 		z.Max = types.DatumAt(t, arr, hi)
+	}
+	if a, ok := arr.(*array.Binary); ok && t.OID == types.NumericOID {
+		if scale, ok := commonScale(a, nullsOf(arr)); ok {
+			z.Scale = 1 + scale
+		}
 	}
 	if s, ok := z.Min.(string); ok {
 		z.Min = cutText(types.Compared(t, s))
@@ -184,8 +192,11 @@ func widen(t types.Type, z *catalog.Zone, rows int64, g catalog.Zone, groupRows 
 	switch {
 	case g.Nulls == groupRows: // nothing to add
 	case z.Nulls == rows: // nothing there yet
-		z.Min, z.Max = g.Min, g.Max
+		z.Min, z.Max, z.Scale = g.Min, g.Max, g.Scale
 	default:
+		if z.Scale != g.Scale {
+			z.Scale = 0
+		}
 		if g.Min == nil || z.Min != nil && types.Compare(t, g.Min, z.Min) < 0 {
 			z.Min = g.Min
 		}

@@ -2,6 +2,7 @@ package opt
 
 import (
 	"math"
+	"slices"
 
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/fn"
@@ -96,20 +97,18 @@ func (w *narrower) scan(n *plan.Scan) plan.Node {
 			if c.Type.IsStamp() && (n.Missing == nil || n.Missing[i] == nil) {
 				w.bounded(c, cs)
 			}
-			if !c.Type.IsFixed() {
-				continue
-			}
-			p, ok := digits(cs, c.Type.Scale)
+			scale, below := cs.Fixed(c.Type)
+			p, ok := digits(cs, scale)
 			if ok && n.Missing != nil && n.Missing[i] != nil {
-				p, ok = max(p, digitsOf(n.Missing[i], c.Type.Scale)), true
+				p, ok = max(p, digitsOf(n.Missing[i], scale)), true
 			}
-			if !ok || p >= c.Type.Prec || p == 0 {
+			if !ok || p >= below || p == 0 {
 				continue
 			}
 			if cols == nil {
 				cols = append(cols, n.Cols...)
 			}
-			cols[i].Type.Prec = p
+			cols[i].Type.Prec, cols[i].Type.Scale = p, scale
 			w.types[c.ID] = cols[i].Type
 		}
 	}
@@ -242,22 +241,20 @@ func (w *narrower) call(c expr.AggCall) (expr.AggCall, bool) {
 	if c.Filter != nil {
 		c.Filter = w.expr(c.Filter)
 	}
-	if len(c.OrderBy) > 0 {
-		order := make([]expr.Order, len(c.OrderBy))
-		for i, o := range c.OrderBy {
-			o.Expr = w.keep(o.Expr)
-			order[i] = o
-		}
-		c.OrderBy = order
+	c.OrderBy = slices.Clone(c.OrderBy)
+	for i := range c.OrderBy {
+		c.OrderBy[i].Expr = w.keep(c.OrderBy[i].Expr)
 	}
 	args, ret, ok := w.rebind(c.Fn, c.Args, c.Typ)
-	if !ok || c.Direct > 0 {
-		keep := make([]expr.Expr, len(c.Args))
+	if !ok {
+		args, ret = make([]expr.Expr, len(c.Args)), c.Typ
 		for i, a := range c.Args {
-			keep[i] = w.keep(a)
+			args[i] = w.keep(a)
 		}
-		c.Args = keep
-		return c, true
+	} else if c.Fn.Ordered {
+		for i := range c.OrderBy {
+			c.OrderBy[i].Expr = args[c.Direct+i] // an ordered-set aggregate sorts its arguments themselves
+		}
 	}
 	c.Args, c.Typ = args, ret
 	return c, true

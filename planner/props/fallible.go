@@ -19,7 +19,7 @@ func Fallible(e expr.Expr, n plan.Node, st Statistics) bool {
 		switch x := x.(type) {
 		case *expr.Col, *expr.Const, *expr.Param, *expr.Case, *expr.Coalesce, *expr.And, *expr.Or, *expr.Not, *expr.IsNull, *expr.BoolTest:
 		case *expr.Call:
-			bad = bad || x.Fn.Vol != fn.Immutable || x.Fn.CanFail && !bounded(x, n) && !fitsRange(x, n, st)
+			bad = bad || (x.Fn.Vol != fn.Immutable || x.Fn.CanFail && !bounded(x, n) && !fitsRange(x, n, st)) && !stampFits(x, n, st)
 		case *expr.Cast:
 			bad = bad || !Widens(x.Arg.Type(), x.Typ)
 		default:

@@ -41,6 +41,34 @@ func dateFits(e expr.Expr, n plan.Node, st Statistics) bool {
 	return datetime.ValidDate(lo+from) && datetime.ValidDate(hi+to)
 }
 
+// stampFits reports whether a column of timestamps plus or minus a constant interval is a timestamp for all rows, whatever
+// the session's time zone: days and months of a timestamptz would depend on it.
+func stampFits(e *expr.Call, n plan.Node, st Statistics) bool {
+	switch e.Fn.ID {
+	case "timestamp_pl_interval(timestamp,interval)", "timestamp_mi_interval(timestamp,interval)":
+	case "timestamptz_pl_interval(timestamptz,interval)", "timestamptz_mi_interval(timestamptz,interval)":
+	default:
+		return false
+	}
+	col, ok := rewrite.AsColumn(e.Args[0])
+	by, isConst := e.Args[1].(*expr.Const)
+	if !ok || !isConst {
+		return false
+	}
+	shift, ok := by.Val.(datetime.Interval)
+	if !ok || e.Typ.OID == types.TimestamptzOID && (shift.Days != 0 || shift.Months != 0) {
+		return false
+	}
+	lo, hi, ok := scanBounds(n, col.ID, st)
+	// A thousand years of each part, and far more for all of them than an interval so short has.
+	const months, days, most = 12_000, 400_000, 1_500_000 * datetime.MicrosPerDay
+	if !ok || max(shift.Months, -shift.Months) > months || max(shift.Days, -shift.Days) > days || max(shift.Micros, -shift.Micros) > days*datetime.MicrosPerDay {
+		return false
+	}
+	last, fits := checked.Add(hi, most)
+	return fits && datetime.ValidTimestamp(last) && datetime.ValidTimestamp(lo) && datetime.ValidTimestamp(lo-most)
+}
+
 // IntRange returns the least and the greatest value that integer arithmetic e over columns of n may have, NULL apart, by the bounds
 // of the columns; false where it may overflow, or where the bounds are not known.
 func IntRange(e expr.Expr, n plan.Node, st Statistics) (lo, hi int64, ok bool) {

@@ -78,6 +78,7 @@ func (t *TableStats) NotNull(num int16) bool {
 // there is no value; Counted that exactly Nulls rows of it are NULL.
 type ColStats struct {
 	Min, Max types.Datum
+	Scale    uint8 // as catalog.Zone has it, of every row
 	Bounds   bool
 	Exact    bool
 	Counted  bool
@@ -272,7 +273,7 @@ func columnStats(c catalog.Column, segs []*catalog.Segment) ColStats {
 				cs.Nulls += s.Rows
 				continue
 			}
-			zones = append(zones, zoneRow{catalog.Zone{Min: c.Missing, Max: c.Missing, Distinct: 1}, float64(s.Rows)})
+			zones = append(zones, zoneRow{catalog.Zone{Min: c.Missing, Max: c.Missing, Distinct: 1, Scale: scaleOf(c.Missing)}, float64(s.Rows)})
 			continue
 		}
 		z := s.Zones[i]
@@ -294,6 +295,11 @@ func columnStats(c catalog.Column, segs []*catalog.Segment) ColStats {
 		if z.Min == nil || z.Max == nil {
 			continue
 		}
+		if cs.Min == nil {
+			cs.Scale = z.Scale
+		} else if cs.Scale != z.Scale {
+			cs.Scale = 0
+		}
 		if cs.Min == nil || types.Compare(c.Type, z.Min, cs.Min) < 0 {
 			cs.Min = z.Min
 		}
@@ -305,6 +311,26 @@ func columnStats(c catalog.Column, segs []*catalog.Segment) ColStats {
 	cs.Exact = cs.Counted && cs.Bounds && (c.Type.IsIntegral() || c.Type.IsStamp())
 	cs.NDV = distinct(c.Type, zones, cs)
 	return cs
+}
+
+// Fixed returns the scale in which a column is represented in fixed point, and what its digits must be below for that: of a
+// numeric whose type says so, or all of whose values have one scale, as a scan reads them then. 0 for others.
+func (cs ColStats) Fixed(t types.Type) (scale, below uint8) {
+	switch {
+	case t.IsFixed():
+		return t.Scale, t.Prec
+	case t.OID == types.NumericOID && cs.Scale > 0:
+		return cs.Scale - 1, types.MaxFixedDigits + 1
+	}
+	return 0, 0
+}
+
+// scaleOf is a zone's scale of one value.
+func scaleOf(d types.Datum) uint8 {
+	if v, ok := d.(number.Decimal); ok && v.IsFinite() && v.Scale() <= types.MaxFixedDigits {
+		return 1 + uint8(v.Scale())
+	}
+	return 0
 }
 
 // distinct estimates the distinct values of a column from those of its segments. Segments with

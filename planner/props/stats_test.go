@@ -8,6 +8,7 @@ import (
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/planner/rewrite"
 	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -104,6 +105,40 @@ func TestProvenKeys(t *testing.T) {
 		}
 		if len(UniqueKeys(scan, Estimates(fixedStats{st}))) > 0 {
 			t.Errorf("%s: the rows there are taken for those there will be", c.name)
+		}
+	}
+}
+
+// TestScale: a numeric column is read in fixed point only if all rows have one scale, those too that are older than it.
+func TestScale(t *testing.T) {
+	dec := func(c int64, scale int32) types.Datum { return number.DecimalFromInt64(c, scale) }
+	seg := func(scale uint8) *catalog.Segment {
+		return &catalog.Segment{Rows: 10, Zones: []catalog.Zone{{Column: 1, Min: dec(1, 2), Max: dec(900, 2), Scale: scale}}}
+	}
+	older := &catalog.Segment{Rows: 10, Zones: []catalog.Zone{{Column: 2}}}
+	none := &catalog.Segment{Rows: 10, Zones: []catalog.Zone{{Column: 1, Nulls: 10}}}
+	for _, c := range []struct {
+		name    string
+		segs    []*catalog.Segment
+		missing types.Datum
+		scale   uint8
+		below   uint8
+	}{
+		{"one", []*catalog.Segment{seg(3)}, nil, 2, 19},
+		{"two alike, and NULLs", []*catalog.Segment{none, seg(3), none, seg(3), older}, nil, 2, 19},
+		{"two that differ", []*catalog.Segment{seg(3), seg(2), seg(3)}, nil, 0, 0},
+		{"one not known", []*catalog.Segment{seg(3), seg(0)}, nil, 0, 0},
+		{"not known first", []*catalog.Segment{seg(0), seg(3), seg(3)}, nil, 0, 0},
+		{"older rows alike", []*catalog.Segment{seg(3), older}, dec(100, 2), 2, 19},
+		{"older rows that differ", []*catalog.Segment{seg(3), older}, dec(1, 0), 0, 0},
+		{"older rows without number", []*catalog.Segment{older}, number.DecimalNaN, 0, 0},
+	} {
+		cs := columnStats(catalog.Column{Num: 1, Type: types.Numeric, Missing: c.missing}, c.segs)
+		if scale, below := cs.Fixed(types.Numeric); scale != c.scale || below != c.below {
+			t.Errorf("%s: scale %d, below %d digits", c.name, scale, below)
+		}
+		if scale, below := cs.Fixed(types.FixedNumeric(9, 4, true)); scale != 4 || below != 9 {
+			t.Errorf("%s: a numeric(9,4) has scale %d, below %d digits", c.name, scale, below)
 		}
 	}
 }

@@ -34,18 +34,44 @@ type RoundedQuotient struct {
 	Places uint8
 }
 
-// RoundedType returns the type of a call that would have another: fixed where it rounds a quotient.
+// RoundedType returns the type of a call that would have another: fixed where it rounds a quotient, or a fixed numeric to a
+// constant number of places.
 func RoundedType(f *fn.Func, args []expr.Expr, t types.Type) types.Type {
-	q, ok := RoundingOf(f, args)
-	if !ok {
-		return t
+	digits, places := 0, uint8(0)
+	if q, ok := RoundingOf(f, args); ok {
+		digits, places = q.digits(), q.Places
+	} else {
+		digits, places = roundedDigits(f, args)
 	}
-	if digits := q.digits(); digits > 0 {
+	if digits > 0 {
 		mod := t.Mod
-		t = types.FixedNumeric(uint8(digits), q.Places, false)
+		t = types.FixedNumeric(uint8(digits), places, false)
 		t.Mod = mod
 	}
 	return t
+}
+
+// roundedDigits returns how many digits a fixed numeric has that is rounded to a constant number of places, and how many of them
+// are after the point; no digits for other calls, and where there may be too many.
+func roundedDigits(f *fn.Func, args []expr.Expr) (digits int, places uint8) {
+	if f.ID != "round(numeric,int4)" && f.ID != "trunc(numeric,int4)" || !args[0].Type().IsFixed() {
+		return 0, 0
+	}
+	k, isConst := args[1].(*expr.Const)
+	if !isConst {
+		return 0, 0
+	}
+	n, isInt := k.Val.(int64)
+	if !isInt || n < -types.MaxFixedDigits || n > types.MaxFixedDigits {
+		return 0, 0
+	}
+	of := args[0].Type()
+	places = uint8(max(n, 0))
+	digits = max(int(of.Prec)-int(of.Scale), int(max(-n, 0))) + 1 + int(places) // rounding may make one more before the point
+	if digits > types.MaxFixedDigits {
+		return 0, 0
+	}
+	return digits, places
 }
 
 // RoundingOf takes floor(a / b), round(a / b, 2) and the like apart.

@@ -77,6 +77,9 @@ type Zone struct {
 	Distinct int64 // estimate; 0 where not known
 	// Unique: no value is NULL or occurs twice; false where not known.
 	Unique bool
+	// Scale is one more than the places after the point which all values of a numeric column of variable length
+	// have, with a coefficient of 64 bits; 0 where they differ, or it is not known.
+	Scale uint8 `codec:"hint"`
 }
 
 // Live returns the number of rows that are not deleted.

@@ -184,6 +184,38 @@ func SmallDecimalBytes(b []byte) (coef int64, scale int32, ok bool) {
 	return smallDecimal(b)
 }
 
+// Coefficients reads encodings, end to end, of numbers that all have a scale below 63 and coefficients that fit an int64,
+// but for those that are not valid; false if there is another.
+func Coefficients(out []int64, offs []int32, data []byte, scale uint8, valid []byte) bool {
+	if len(offs) <= len(out) {
+		return len(out) == 0
+	}
+	head, bad := scale<<2|formSmall, byte(0)
+	from := int(offs[0])
+	for i := range out {
+		to := int(offs[i+1])
+		unused := uint(9-(to-from)) * 8
+		at := from
+		from = to
+		if valid != nil && valid[i>>3]>>(i&7)&1 == 0 {
+			continue
+		}
+		if unused > 64 {
+			return false
+		}
+		// The nine bytes from the head on: what is behind the number is shifted out.
+		if at+9 <= len(data) {
+			b := data[at : at+9]
+			bad |= b[0] ^ head
+			out[i] = int64(binary.LittleEndian.Uint64(b[1:])<<unused) >> unused
+			continue
+		}
+		bad |= data[at] ^ head
+		out[i], _, _ = smallDecimal(data[at:to])
+	}
+	return bad == 0
+}
+
 // SignOfBytes returns the sign of a number by its encoding, 1 for NaN as it is above all numbers,
 // for kernels; ok is false for other bytes.
 func SignOfBytes(b []byte) (sign int, ok bool) {

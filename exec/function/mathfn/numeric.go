@@ -73,9 +73,7 @@ func addNumeric(t function.Table) {
 			return number.DecimalFromInt64(int64(d.Sign()), 0)
 		}))
 	t.Put("round(numeric,int4)", numRound)
-	t.Put("trunc(numeric,int4)", function.Always(function.Strict2(func(d number.Decimal, n int64) number.Decimal {
-		return d.Trunc(int32(min(max(n, -maxScale), maxScale)))
-	})))
+	t.Put("trunc(numeric,int4)", numTrunc)
 	t.Put("scale(numeric)", numScale)
 	t.Put("min_scale(numeric)", function.Always(function.Try1(func(_ *function.Call, d number.Decimal) (int64, error) {
 		if !d.IsFinite() {
@@ -131,7 +129,10 @@ const maxScale = 2000
 // column encoding.
 func numRound(_ *fn.Func, at []types.Type, ret types.Type) function.Impl {
 	digits := func(n int64) int32 { return int32(min(max(n, -maxScale), maxScale)) }
-	if !at[0].IsFixed() || ret.IsFixed() {
+	if at[0].IsFixed() && ret.IsFixed() {
+		return fixedPlaces(at[0].Scale, ret.Scale, func(v int64, from, to int) int64 { return Rescale(v, uint8(from), uint8(to)) })
+	}
+	if !at[0].IsFixed() {
 		return function.Strict2(func(d number.Decimal, n int64) number.Decimal { return d.Round(digits(n)) })
 	}
 	from := int32(at[0].Scale)
@@ -142,6 +143,41 @@ func numRound(_ *fn.Func, at []types.Type, ret types.Type) function.Impl {
 			buf = number.AppendRounded(buf[:0], v[i], from, digits(n(i)))
 			return buf, nil
 		})
+	}
+}
+
+func numTrunc(_ *fn.Func, at []types.Type, ret types.Type) function.Impl {
+	if at[0].IsFixed() && ret.IsFixed() {
+		return fixedPlaces(at[0].Scale, ret.Scale, func(v int64, from, to int) int64 {
+			if to >= from {
+				return v * Pow10[to-from]
+			}
+			return v / Pow10[from-to]
+		})
+	}
+	return function.Strict2(func(d number.Decimal, n int64) number.Decimal {
+		return d.Trunc(int32(min(max(n, -maxScale), maxScale)))
+	})
+}
+
+// fixedPlaces rounds numerics in fixed point to a constant number of places, by a function that brings coefficients to a
+// lower scale: of -2 places to hundreds, as if the scale were two more.
+func fixedPlaces(from, to uint8, rescale func(v int64, from, to int) int64) function.Impl {
+	return func(c *function.Call, args []*vector.Vec) (*vector.Vec, error) {
+		vals, n := compare.SpreadVals[int64](c, args[0]), function.Arg[int64](c, args, 1)
+		out := vector.Alloc[int64](c.Arena, c.N)
+		for i, v := range vals {
+			if c.Skip(i) {
+				continue
+			}
+			before := int(-min(n(i), 0))
+			if int(from)+before >= len(Pow10) {
+				out[i] = 0 // less than a half of its last place
+				continue
+			}
+			out[i] = rescale(v, int(from)+before, int(to)) * Pow10[before]
+		}
+		return vector.NewFixed(vector.I64, out, c.Valid), nil
 	}
 }
 

@@ -1,5 +1,5 @@
-// Package join joins two inputs: by hash where there are keys, else by looking
-// at all pairs of rows. The right input is built into a table that all threads
+// Package join joins two inputs: by hash where there are keys, else by an order
+// of the right rows, or by looking at all pairs of rows. The right input is built into a table that all threads
 // share; the left one probes it.
 //
 //	right rows ─ layout: the columns and keys that are needed ─▶ rowset.Set, one a thread

@@ -1,9 +1,13 @@
 package join
 
 import (
+	"math"
+	"sort"
+
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
 
+	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/kernel"
 	"github.com/tributarydb/tributary/exec/kernel/lookup"
 )
@@ -16,6 +20,8 @@ type found struct {
 	heads  []uint32
 	less   uint32   // what heads lack: 1 where they are ids, since no list has a second row
 	hashes []uint64 // scratch
+	spans  []span   // by row of rows, where the table has an order
+	values []int64  // scratch
 
 	asked, had int64 // rows so far that were looked up by hash, and that had a candidate
 }
@@ -68,6 +74,56 @@ func (t *hashTable) find(h *kernel.Hasher, keys []arrow.Array, sel []int32, n in
 		t.findHashes(f)
 	}
 	f.drop(t.cfg.nullKeys(keys, n), sel)
+}
+
+// findRanges finds the rows of a batch that have candidates in the table's order.
+func (t *hashTable) findRanges(b *batch.Batch, f *found) {
+	c, o, n := t.cfg.ranges, t.order, b.Rows()
+	f.room(n)
+	if cap(f.spans) < n {
+		f.spans = make([]span, n)
+	}
+	f.spans = f.spans[:n]
+	for i := range f.spans {
+		f.rows[i], f.heads[i], f.spans[i] = int32(i), 0, span{len(o.keys), math.MinInt64}
+	}
+	each := func(bounds []leftBound, do func(i int, atLeast bool, v int64)) {
+		for _, bound := range bounds {
+			arr := b.Cols[bound.at]
+			f.values = ordered(arr, f.values)
+			for i := range n {
+				at := i
+				if b.Sel != nil {
+					at = int(b.Sel[i])
+				}
+				if arr.IsNull(at) {
+					f.spans[i].to = 0
+				} else if f.spans[i].to > 0 {
+					do(i, bound.atLeast, f.values[at])
+				}
+			}
+		}
+	}
+	each(c.conds, func(i int, atLeast bool, v int64) {
+		s := &f.spans[i]
+		if atLeast {
+			from := sort.Search(len(o.keys), func(j int) bool { return o.keys[j] >= v })
+			f.heads[i] = max(f.heads[i], uint32(from))
+		} else {
+			s.to = sort.Search(s.to, func(j int) bool { return o.keys[j] > v })
+		}
+	})
+	each(c.others, func(i int, _ bool, v int64) { f.spans[i].floor = max(f.spans[i].floor, c.turned(v)) })
+	k := 0
+	for i, s := range f.spans {
+		if at := int(f.heads[i]); at < s.to {
+			if at = o.next(at, s); at < s.to {
+				f.rows[k], f.heads[k], f.spans[k] = int32(i), uint32(at)+1, s
+				k++
+			}
+		}
+	}
+	f.cut(k)
 }
 
 // places reports whether there are places for values, so that find can read keys under a

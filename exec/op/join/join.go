@@ -35,6 +35,8 @@ type Config struct {
 	ResidualCols  []int
 	Residual      []op.Filter
 	ResidualValue []op.Program
+	// Ranges are conditions of the residual by which candidates are found, where there are no keys. Not of Mark.
+	Ranges []Range
 	// LOut and ROut are the columns to return; Mark adds a boolean. Semi, Anti, AntiNull and Mark
 	// return none of the right, RightSemi and RightAnti none of the left.
 	LOut, ROut []int

@@ -71,6 +71,7 @@ type joinCase struct {
 	keys     []int
 	nullSafe bool
 	residual bool
+	ranges   []join.Range // the residual, where there are some
 }
 
 func (c joinCase) config(ts []types.Type, threads int) join.Config {
@@ -89,6 +90,7 @@ func (c joinCase) config(ts []types.Type, threads int) join.Config {
 			}
 		}
 	}
+	c.setRanges(&jc, ts, threads)
 	all := make([]int, len(ts))
 	for i := range all {
 		all[i] = i
@@ -117,6 +119,9 @@ func (c joinCase) out(ts []types.Type) []types.Type {
 // pair evaluates the join condition for a pair of rows, with three-valued logic.
 func (c joinCase) pair(ts []types.Type, l, r types.Row) types.Datum {
 	null := false
+	if c.ranges != nil {
+		return within(ts, c.ranges, l, r)
+	}
 	for _, k := range c.keys {
 		a, b := l[k], r[k]
 		switch {

@@ -23,7 +23,8 @@ type layout struct {
 	lOutAt, rOutAt             []int
 	given                      []int // stored right columns that are returned and are no keys
 	residual                   []residualCol
-	lPaired, rPaired           []int // stored columns that pairs are gathered of
+	ranges                     *ranges // nil: none
+	lPaired, rPaired           []int   // stored columns that pairs are gathered of
 	directKey                  bool
 	nullAware                  bool // a NULL key makes the answer NULL
 }
@@ -135,6 +136,7 @@ func newLayout(jc Config) *layout {
 			c.residual = append(c.residual, residualCol{true, find(c.rStored, col-len(c.LTypes))})
 		}
 	}
+	c.ranges = rangesOf(c.Ranges, func(col int) int { return find(c.lStored, col) }, func(col int) int { return find(c.rStored, col) })
 	lPair, rPair := map[int]bool{}, map[int]bool{}
 	pair := func(of map[int]bool, list *[]int, at int) {
 		if !of[at] {

@@ -107,7 +107,10 @@ func (p *prober) start(b *batch.Batch, keys []arrow.Array, sel []int32, matched,
 	if p.t.direct && p.alone() {
 		p.found.less = 1
 	}
-	if p.equal = p.byDict(); !p.equal {
+	if p.t.order != nil {
+		p.equal = false
+		p.t.findRanges(b, &p.found)
+	} else if p.equal = p.byDict(); !p.equal {
 		p.t.find(p.h, keys, sel, p.n, &p.found)
 	}
 	if len(p.found.heads) > 0 {
@@ -207,6 +210,18 @@ func (p *prober) waiting() (*batch.Batch, error) {
 	return p.emit(rows, ids), nil
 }
 
+// step returns the cursor after one of the row at a place of what was found; 0 at the end.
+func (p *prober) step(at int, c uint32) uint32 {
+	if p.t.order == nil {
+		return p.t.step(c)
+	}
+	s := p.found.spans[at]
+	if next := p.t.order.next(int(c), s); next < s.to {
+		return uint32(next) + 1
+	}
+	return 0
+}
+
 // page fills rows and ids from the cursor on; false at the end.
 func (p *prober) page() (bool, error) {
 	p.rows, p.ids = p.rows[:0], p.ids[:0]
@@ -222,7 +237,7 @@ func (p *prober) page() (bool, error) {
 			for p.cur != 0 && len(p.rows) < p.max {
 				p.rows = append(p.rows, row)
 				p.ids = append(p.ids, t.all[p.cur-1])
-				p.cur = t.step(p.cur)
+				p.cur = p.step(p.row, p.cur)
 			}
 		case t.next == nil:
 			p.rows = append(p.rows, row)
@@ -261,7 +276,7 @@ func (p *prober) widePage() error {
 			return nil
 		}
 		p.rows, p.ids = append(p.rows, row), append(p.ids, id)
-		if p.cur = p.t.step(p.cur); p.cur == 0 {
+		if p.cur = p.step(p.row, p.cur); p.cur == 0 {
 			if p.row++; p.row < len(heads) {
 				p.cur = heads[p.row]
 			}
@@ -456,12 +471,13 @@ func (p *prober) exists(ctx context.Context) error {
 	}
 	type cursor struct {
 		row int32
+		at  int // of row in what was found
 		cur uint32
 	}
 	active := make([]cursor, 0, len(p.found.rows))
 	for i, r := range p.found.rows {
 		if !p.matched[r] {
-			active = append(active, cursor{r, p.found.heads[i]})
+			active = append(active, cursor{r, i, p.found.heads[i]})
 		}
 	}
 	wide := !p.resSizes.narrow(p.max)
@@ -493,7 +509,7 @@ func (p *prober) exists(ctx context.Context) error {
 					}
 					p.rows = append(p.rows, a.row)
 					p.ids = append(p.ids, id)
-					a.cur = p.t.step(a.cur)
+					a.cur = p.step(a.at, a.cur)
 				}
 			}
 			if err := p.decide(ctx); err != nil {

@@ -23,7 +23,7 @@ import (
 //	ranked   heads[rank] = id+1: the same in a wider range, by how many keys of
 //	         those that there are, in a bitmap, come before: keys in order are
 //	         found in order
-//	all      no keys: every row is a candidate
+//	all      no keys: every row is a candidate, or those in a range (order)
 //
 // next[id] is the next row of a list, nil where no list has a second.
 type hashTable struct {
@@ -39,6 +39,7 @@ type hashTable struct {
 	exists []uint64 // ranked: bits by key - min; else nil
 	ranks  []uint32 // by word of exists: the bits before it
 	all    []uint32
+	order  *order // of all; nil: none
 	next   []uint32
 	listed atomic.Bool // some list has a second row
 
@@ -73,6 +74,9 @@ func newHashTable(cfg *layout, rows *rowset.Set) *hashTable {
 // rows not counted.
 func tableBytes(cfg *layout, n, ids int64) int64 {
 	if len(cfg.rKeyAt) == 0 {
+		if cfg.ranges != nil {
+			ids += 8 * orderBytes * n
+		}
 		return 4*n + ids/8
 	}
 	return 16*slotCount(n) + 4*ids + ids/8 // the slots, or up to twice as much for places of values
@@ -99,7 +103,11 @@ func (t *hashTable) size(grant func(bytes int64) bool) {
 		t.matched = make([]uint32, (ids+31)/32)
 	}
 	if len(t.keys) == 0 {
-		t.all = t.rows.IDs()
+		if t.cfg.ranges != nil {
+			t.order, t.all = newOrder(t.cfg.ranges, t.rows)
+		} else {
+			t.all = t.rows.IDs()
+		}
 		return
 	}
 	n := slotCount(t.rows.Rows())
