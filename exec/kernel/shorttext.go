@@ -7,7 +7,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/array"
 )
 
-// shortText is a string of at most 15 bytes: the bytes, and their number in the uppermost one. So
+// shortText is a string of at most 15 bytes: the bytes, and their number + 1 in the uppermost one. So
 // two are compared directly, without reading the strings (as the inlined strings of Neumann and
 // Freitag, "Umbra", 2020).
 type shortText struct{ lo, hi uint64 }
@@ -35,7 +35,7 @@ func shortOf(data []byte, from, to int32) (shortText, bool) {
 		copy(b[:], data[from:to])
 		s.lo, s.hi = binary.LittleEndian.Uint64(b[:]), binary.LittleEndian.Uint64(b[8:])
 	}
-	s.hi |= uint64(n) << 56
+	s.hi |= uint64(n+1) << 56
 	return s, true
 }
 

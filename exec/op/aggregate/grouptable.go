@@ -23,7 +23,7 @@ import (
 //
 // A table of one integer key, or of several, begins with a range instead (groupRange), without
 // slots and hashes. One of one key that the packer numbers goes by its numbers, without
-// slots. Keys with dictionaries find their groups by codes, rows one by one (groupDict) or, where
+// slots; of texts, the longer ones are numbered. Keys with dictionaries find their groups by codes, rows one by one (groupDict) or, where
 // there are few codes, as lists (groupCodes).
 type groupTable struct {
 	types  []types.Type
@@ -33,8 +33,10 @@ type groupTable struct {
 	words  []uint64
 	hashes []uint64
 	slots  []uint64
-	// numbers are, where the only key is numbered by the packer, group+1 by its number.
+	// numbers are, where the only key is numbered by the packer, group+1 by its number. mixed: some rows'
+	// keys are, as texts that are not short.
 	numbers []uint32
+	mixed   bool
 	aggs    []agg.Agg
 	codes   *groupCodes
 	dict    *groupDict
@@ -62,6 +64,8 @@ func newGroupTable(ts []types.Type, aggs []agg.Agg) *groupTable {
 	t.width = t.pack.Words()
 	if t.pack.Numbers() {
 		t.slots, t.numbers = nil, make([]uint32, 64)
+	} else if t.pack.Inlines() {
+		t.numbers, t.mixed = make([]uint32, 64), true
 	}
 	return t
 }
@@ -69,7 +73,12 @@ func newGroupTable(ts []types.Type, aggs []agg.Agg) *groupTable {
 func (t *groupTable) n() int { return t.count }
 
 // hashed reports whether groups are found by hash.
-func (t *groupTable) hashed() bool { return t.rng == nil && t.numbers == nil }
+func (t *groupTable) hashed() bool { return t.rng == nil && (t.numbers == nil || t.mixed) }
+
+// numbered reports whether a row's group is found by its number.
+func (t *groupTable) numbered(row []uint64) bool {
+	return t.mixed && t.numbers != nil && row[1] == kernel.Numbered
+}
 
 // bytes is the memory held.
 func (t *groupTable) bytes() int64 {
@@ -141,7 +150,7 @@ func (t *groupTable) put(rows, hashes []uint64) []uint32 {
 		t.grow(need)
 	}
 	t.words, t.hashes = doubled(t.words, n*t.width), doubled(t.hashes, n)
-	if t.numbers != nil {
+	if !t.hashed() {
 		t.putNumbers(rows, hashes, groups)
 	} else {
 		t.putHashed(rows, hashes, groups)
@@ -158,20 +167,24 @@ func (t *groupTable) room(n int) []uint32 {
 }
 
 func (t *groupTable) putNumbers(rows, hashes []uint64, groups []uint32) {
-	numbers := t.numbers
-	for i, c := range rows {
-		if c >= uint64(len(numbers)) {
-			numbers = append(numbers, make([]uint32, int(c)+1)...)
-			numbers = numbers[:cap(numbers)]
-			t.numbers = numbers
-		}
-		g := numbers[c]
-		if g == 0 {
-			g = t.add(rows[i:i+1], hashes[i])
-			numbers[c] = g
-		}
-		groups[i] = g - 1
+	for i := range rows {
+		groups[i] = t.byNumber(rows[i:i+1], hashes[i])
 	}
+}
+
+// byNumber returns the group of a row by its number, its first word.
+func (t *groupTable) byNumber(row []uint64, h uint64) uint32 {
+	c := row[0]
+	if c >= uint64(len(t.numbers)) {
+		t.numbers = append(t.numbers, make([]uint32, int(c)+1)...)
+		t.numbers = t.numbers[:cap(t.numbers)]
+	}
+	g := t.numbers[c]
+	if g == 0 {
+		g = t.add(row, h)
+		t.numbers[c] = g
+	}
+	return g - 1
 }
 
 const tagMask = 0xffffffff << 32
@@ -184,6 +197,10 @@ func (t *groupTable) putHashed(rows, hashes []uint64, groups []uint32) {
 	w := t.width
 	for _, i := range misses {
 		h, row := hashes[i], rows[int(i)*w:][:w]
+		if t.numbered(row) {
+			groups[i] = t.byNumber(row, h)
+			continue
+		}
 		at := h & mask
 		for {
 			s := slots[at]
@@ -233,6 +250,15 @@ func (t *groupTable) seek(rows, hashes []uint64, groups []uint32) []int32 {
 	slots, mask, w, n := t.slots, uint64(len(t.slots)-1), t.width, 0
 	for _, i := range misses {
 		h, row := hashes[i], rows[int(i)*w:][:w]
+		if t.numbered(row) {
+			if c := row[0]; c < uint64(len(t.numbers)) && t.numbers[c] != 0 {
+				groups[i] = t.numbers[c] - 1
+			} else {
+				misses[n] = i
+				n++
+			}
+			continue
+		}
 		for at := h & mask; ; at = (at + 1) & mask {
 			s := slots[at]
 			if s == 0 {
@@ -364,6 +390,9 @@ func (t *groupTable) grow(need int) {
 func (t *groupTable) fill() {
 	mask := uint64(len(t.slots) - 1)
 	for g, h := range t.hashes {
+		if t.mixed && t.numbered(t.words[g*t.width:]) {
+			continue
+		}
 		at := h & mask
 		for t.slots[at] != 0 {
 			at = (at + 1) & mask
