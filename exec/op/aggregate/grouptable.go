@@ -14,7 +14,7 @@ import (
 
 // groupTable maps the key rows of an aggregation to dense group numbers.
 //
-//	slots[h & mask] = upper half of h | group+1, linear probing
+//	slots[h & mask] = group+1, linear probing
 //	words           the groups' keys, packed (kernel.Packer)
 //	hashes[group]   the full hash
 //
@@ -32,7 +32,7 @@ type groupTable struct {
 	count  int
 	words  []uint64
 	hashes []uint64
-	slots  []uint64
+	slots  []uint32
 	// numbers are, where the only key is numbered by the packer, group+1 by its number. mixed: some rows'
 	// keys are, as texts that are not short.
 	numbers []uint32
@@ -53,14 +53,14 @@ type groupTable struct {
 	spans   []codeSpan
 	rows    []uint64
 	hbuf    []uint64
-	probes  []uint64 // the slots at which the search for a batch's rows begins
+	probes  []uint32 // the slots at which the search for a batch's rows begins
 	misses  []int32  // rows whose groups are not there
 	moved   []uint64 // rows of another table,
 	movedBy []uint64 // and their hashes
 }
 
 func newGroupTable(ts []types.Type, aggs []agg.Agg) *groupTable {
-	t := &groupTable{types: ts, pack: kernel.NewPacker(ts), slots: make([]uint64, 1024), aggs: aggs, rng: newGroupRange(ts), values: newGroupValues(ts)}
+	t := &groupTable{types: ts, pack: kernel.NewPacker(ts), slots: make([]uint32, 1024), aggs: aggs, rng: newGroupRange(ts), values: newGroupValues(ts)}
 	t.width = t.pack.Words()
 	if t.pack.Numbers() {
 		t.slots, t.numbers = nil, make([]uint32, 64)
@@ -82,7 +82,7 @@ func (t *groupTable) numbered(row []uint64) bool {
 
 // bytes is the memory held.
 func (t *groupTable) bytes() int64 {
-	n := t.pack.Bytes() + t.values.held() + t.dict.held() + t.rng.bytes() + 8*int64(len(t.slots)+cap(t.hashes)+cap(t.words)) + 4*int64(cap(t.numbers))
+	n := t.pack.Bytes() + t.values.held() + t.dict.held() + t.rng.bytes() + 8*int64(cap(t.hashes)+cap(t.words)) + 4*int64(len(t.slots)+cap(t.numbers))
 	for _, a := range t.aggs {
 		n += a.Bytes()
 	}
@@ -187,8 +187,6 @@ func (t *groupTable) byNumber(row []uint64, h uint64) uint32 {
 	return g - 1
 }
 
-const tagMask = 0xffffffff << 32
-
 // putHashed looks rows up in two steps: first those of groups that are there and in
 // their first slots, then the others.
 func (t *groupTable) putHashed(rows, hashes []uint64, groups []uint32) {
@@ -205,11 +203,11 @@ func (t *groupTable) putHashed(rows, hashes []uint64, groups []uint32) {
 		for {
 			s := slots[at]
 			if s == 0 {
-				slots[at] = h&tagMask | uint64(t.add(row, h))
+				slots[at] = t.add(row, h)
 				groups[i] = uint32(t.count - 1)
 				break
 			}
-			if g := int(uint32(s)) - 1; (s^h)&tagMask == 0 && sameWords(t.words[g*w:(g+1)*w], row) {
+			if g := int(s) - 1; sameWords(t.words[g*w:(g+1)*w], row) {
 				groups[i] = uint32(g)
 				break
 			}
@@ -224,7 +222,7 @@ func (t *groupTable) putHashed(rows, hashes []uint64, groups []uint32) {
 func (t *groupTable) firstSlots(rows, hashes []uint64, groups []uint32) []int32 {
 	n := len(hashes)
 	if cap(t.misses) < n {
-		t.probes, t.misses = make([]uint64, n), make([]int32, n)
+		t.probes, t.misses = make([]uint32, n), make([]int32, n)
 	}
 	slots, mask, probes, misses := t.slots, uint64(len(t.slots)-1), t.probes[:n], t.misses[:n]
 	for i, h := range hashes {
@@ -266,7 +264,7 @@ func (t *groupTable) seek(rows, hashes []uint64, groups []uint32) []int32 {
 				n++
 				break
 			}
-			if g := int(uint32(s)) - 1; (s^h)&tagMask == 0 && sameWords(t.words[g*w:(g+1)*w], row) {
+			if g := int(s) - 1; sameWords(t.words[g*w:(g+1)*w], row) {
 				groups[i] = uint32(g)
 				break
 			}
@@ -277,10 +275,10 @@ func (t *groupTable) seek(rows, hashes []uint64, groups []uint32) []int32 {
 
 // hits1 finds the groups of rows of one word in their first slots, and lists the other rows in
 // misses.
-func hits1(words, rows, probes []uint64, groups []uint32, misses []int32) []int32 {
+func hits1(words, rows []uint64, probes, groups []uint32, misses []int32) []int32 {
 	n := 0
 	for i, s := range probes {
-		g := max(uint32(s), 1) - 1
+		g := max(s, 1) - 1
 		groups[i], misses[n] = g, int32(i)
 		if s == 0 || words[g] != rows[i] {
 			n++
@@ -289,10 +287,10 @@ func hits1(words, rows, probes []uint64, groups []uint32, misses []int32) []int3
 	return misses[:n]
 }
 
-func hits2(words, rows, probes []uint64, groups []uint32, misses []int32) []int32 {
+func hits2(words, rows []uint64, probes, groups []uint32, misses []int32) []int32 {
 	n := 0
 	for i, s := range probes {
-		g := max(uint32(s), 1) - 1
+		g := max(s, 1) - 1
 		groups[i], misses[n] = g, int32(i)
 		if s == 0 || (words[2*g]^rows[2*i])|(words[2*g+1]^rows[2*i+1]) != 0 {
 			n++
@@ -301,10 +299,10 @@ func hits2(words, rows, probes []uint64, groups []uint32, misses []int32) []int3
 	return misses[:n]
 }
 
-func (t *groupTable) hits(rows, probes []uint64, groups []uint32, misses []int32) []int32 {
+func (t *groupTable) hits(rows []uint64, probes, groups []uint32, misses []int32) []int32 {
 	n, w := 0, t.width
 	for i, s := range probes {
-		g := max(uint32(s), 1) - 1
+		g := max(s, 1) - 1
 		groups[i], misses[n] = g, int32(i)
 		if s == 0 || !sameWords(t.words[int(g)*w:][:w], rows[i*w:][:w]) {
 			n++
@@ -382,7 +380,7 @@ func (t *groupTable) grow(need int) {
 	if size <= maxLeap/2 {
 		size *= 2
 	}
-	t.slots = kernel.Fresh[uint64](size, size)
+	t.slots = kernel.Fresh[uint32](size, size)
 	t.fill()
 }
 
@@ -397,7 +395,7 @@ func (t *groupTable) fill() {
 		for t.slots[at] != 0 {
 			at = (at + 1) & mask
 		}
-		t.slots[at] = h&tagMask | uint64(g+1)
+		t.slots[at] = uint32(g + 1)
 	}
 }
 

@@ -152,7 +152,7 @@ func (o *aggThread) mergeRadix(ctx context.Context, p int) error {
 		size *= 2
 	}
 	if size > len(out.slots) {
-		out.slots = make([]uint64, size) // charged by divide
+		out.slots = make([]uint32, size) // charged by divide
 	} else {
 		clear(out.slots)
 	}
