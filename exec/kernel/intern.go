@@ -12,7 +12,7 @@ import (
 //
 //	slots[h & mask] = upper half of h | number, linear probing
 //
-// Short strings, and floats, are compared as they are looked up. Of other values a batch is looked up in two
+// Short strings are compared as they are looked up. Of other values a batch is looked up in two
 // steps: first by hash alone, new values being numbered where a hash is not there; then all rows
 // are compared with their values at once. The few whose hashes collide are looked up one by one.
 // The numbers of a dictionary's values are kept while batches have the same dictionary.
@@ -22,7 +22,7 @@ type interner struct {
 	ids    []uint32 // row in col, by number - 1
 	hashes []uint64
 	slots  []uint64
-	texts  bool        // strings that are equal as their bytes are, or floats as shortFloat
+	texts  bool        // strings that are equal as their bytes are
 	short  []shortText // by number - 1; nil: none of them is short
 	bytes  int64
 
@@ -39,7 +39,7 @@ type interner struct {
 
 func newInterner(t types.Type) *interner {
 	in := &interner{typ: t, col: NewColumn(t), slots: make([]uint64, 64)}
-	in.texts = in.col.lay == layVar && t.EqualIsSame() || t.Form() == types.FormFloat64
+	in.texts = in.col.lay == layVar && t.EqualIsSame()
 	return in
 }
 
@@ -131,11 +131,7 @@ func (in *interner) intern(arr arrow.Array, misses []int32, hashes []uint64, cod
 	in.room(len(misses))
 	var strs texts
 	if in.texts {
-		if f, ok := arr.(*array.Float64); ok {
-			strs.floats = f.Float64Values()
-		} else {
-			strs, _ = textsOf(arr) // an array of strings is one or the other
-		}
+		strs, _ = textsOf(arr) // an array of strings is one or the other
 	}
 	bm, off := valid(arr)
 	mask := uint64(len(in.slots) - 1)

@@ -39,14 +39,10 @@ func shortOf(data []byte, from, to int32) (shortText, bool) {
 	return s, true
 }
 
-// shortFloat returns a float as a shortText: values that are equal, as both zeros are, and all NaN are the same.
-func shortFloat(v float64) shortText { return shortText{floatKey(v), 8 << 56} }
-
-// texts reads the strings of an array, those of a dictionary through index, or floats.
+// texts reads the strings of an array, those of a dictionary through index.
 type texts struct {
 	index, offs []int32
 	data        []byte
-	floats      []float64
 }
 
 // textsOf returns false for an array of anything else.
@@ -63,9 +59,6 @@ func textsOf(arr arrow.Array) (texts, bool) {
 }
 
 func (t *texts) short(i int) (shortText, bool) {
-	if t.floats != nil {
-		return shortFloat(t.floats[i]), true
-	}
 	if t.index != nil {
 		i = int(t.index[i])
 	}
