@@ -23,8 +23,8 @@ import (
 //
 // A table of one integer key, or of several, begins with a range instead (groupRange), without
 // slots and hashes. One of one key that the packer numbers goes by its numbers, without
-// slots; of texts, the longer ones are numbered. Keys with dictionaries find their groups by codes, rows one by one (groupDict) or, where
-// there are few codes, as lists (groupCodes).
+// slots; of texts, the longer ones are numbered. Keys with dictionaries find their groups by codes, rows one
+// by one (groupDict) or, where there are few codes, as lists (groupCodes).
 type groupTable struct {
 	types  []types.Type
 	pack   *kernel.Packer
