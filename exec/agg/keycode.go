@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
@@ -54,7 +55,7 @@ func newKeyCode(t types.Type) keyCode {
 	switch t.Class() {
 	case types.ClassText:
 		if t.OID == types.TextOID || t.OID == types.VarcharOID {
-			return &textKeys{}
+			return newTextKeys()
 		}
 		return nil
 	case types.ClassInteger, types.ClassFloat, types.ClassDate, types.ClassTimestamp, types.ClassTimestamptz:
@@ -141,10 +142,13 @@ type textKeys struct {
 	known []uint32      // of its texts: the number + 1
 
 	others map[*textKeys][]uint32 // likewise, of the texts of those that were merged
+	of     *textKeys              // the code whose table is the base
 
 	texts []string // scratch: texts of a batch, and where they are needed
 	at    []uint32
 }
+
+func newTextKeys() *textKeys { return &textKeys{textTable: textTable{readers: new(atomic.Int32)}} }
 
 // textBytes is what a text takes beside its bytes, while the table grows.
 const textBytes = 88
@@ -191,7 +195,7 @@ func (t *textKeys) append(to array.Builder, key uint64) {
 
 func (t *textKeys) translate(from keyCode, keys []uint64) {
 	o := from.(*textKeys)
-	if o == t {
+	if o == t || t.goesOn(o) {
 		return
 	}
 	if t.others == nil {
@@ -205,15 +209,26 @@ func (t *textKeys) translate(from keyCode, keys []uint64) {
 	t.room, t.at = t.room[:0], t.at[:0]
 	for _, k := range keys {
 		if known[k] == 0 {
-			t.room, t.at = append(t.room, o.hashes[k]), append(t.at, uint32(k))
+			t.room, t.at = append(t.room, o.hash(k)), append(t.at, uint32(k))
 		}
 	}
 	t.reserve(t.room)
 	for i, k := range t.at {
-		known[k] = t.id(o.text(uint64(k)), t.room[i]) + 1
+		known[k] = t.adopt(o, uint64(k), t.room[i]) + 1
 	}
 	for i, k := range keys {
 		keys[i] = uint64(known[k] - 1)
+	}
+}
+
+// goesOn reports whether the numbers of another code's texts are also t's.
+func (t *textKeys) goesOn(o *textKeys) bool { return t.of != nil && t.of == o }
+
+// goOn makes them so, if t has no texts.
+func (t *textKeys) goOn(o *textKeys) {
+	if t.n() == 0 && t.base == nil && o.base == nil {
+		t.rest(&o.textTable)
+		t.of = o
 	}
 }
 

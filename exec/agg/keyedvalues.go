@@ -159,7 +159,7 @@ func (s *keyed) Update(groups []uint32, args []arrow.Array) error {
 // MergeFrom implements Merger.
 func (s *keyed) MergeFrom(groups []uint32, from Agg, ids []uint32) error {
 	o := from.(*keyed)
-	_, alike := s.code.(numberKeys)
+	alike := s.alike(o)
 	for i, g := range groups {
 		k := ids[i]
 		if s.nulls != nil {
@@ -182,6 +182,19 @@ func (s *keyed) MergeFrom(groups []uint32, from Agg, ids []uint32) error {
 		}
 	}
 	return nil
+}
+
+// alike reports whether the keys of o are also s's. Those of texts are where s is empty and needs no order of the
+// texts, which would be that of o's in all groups.
+func (s *keyed) alike(o *keyed) bool {
+	t, ok := s.code.(*textKeys)
+	if !ok {
+		return true
+	}
+	if s.call.Fn.Name == "count" {
+		t.goOn(o.code.(*textKeys))
+	}
+	return t.goesOn(o.code.(*textKeys))
 }
 
 // Takes implements Holistic; what a list has in reserve is charged when it is made.

@@ -1,7 +1,9 @@
 package agg
 
 import (
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -30,7 +32,7 @@ func TestTextKeys(t *testing.T) {
 		b.AppendValues(texts, valid)
 		return b.NewArray()
 	}
-	codes := []*textKeys{{}, {}}
+	codes := []*textKeys{newTextKeys(), newTextKeys()}
 	numbers := []map[string]uint64{{}, {}}
 	check := func(c int, texts []string, valid []bool, keys []uint64) {
 		t.Helper()
@@ -81,6 +83,37 @@ func TestTextKeys(t *testing.T) {
 	for s, k := range numbers[1] {
 		texts, valid, keys = append(texts, s, s), append(valid, true, true), append(keys, k, k)
 	}
-	codes[0].translate(codes[1], keys)
-	check(0, texts, valid, keys)
+	merge := func(to int) {
+		t.Helper()
+		again := slices.Clone(keys)
+		codes[to].translate(codes[1], again)
+		check(to, texts, valid, again)
+	}
+	merge(0)
+	// One that goes on with the numbers of another, gets more texts, and is merged into others.
+	for _, of := range []int{0, 1} {
+		c := len(codes)
+		codes, numbers = append(codes, newTextKeys()), append(numbers, maps.Clone(numbers[of]))
+		if codes[c].goOn(codes[of]); !codes[c].goesOn(codes[of]) || codes[c].n() != codes[of].n() {
+			t.Fatal("an empty code does not go on with another's numbers")
+		}
+		merge(c)
+		more := []string{"one more", some(), some(), "one more", "and another"}
+		ok := []bool{true, true, true, true, true}
+		check(c, more, ok, codes[c].encode(plain(more, nil), nil))
+		last := newTextKeys()
+		all := make([]uint64, codes[c].n())
+		for k := range all {
+			all[k] = uint64(k)
+		}
+		last.translate(codes[c], all)
+		for k, is := range all {
+			if want := codes[c].text(uint64(k)); last.text(is) != want {
+				t.Fatalf("%q was merged as %q", want, last.text(is))
+			}
+		}
+		if last.n() != codes[c].n() {
+			t.Errorf("%d texts became %d", codes[c].n(), last.n())
+		}
+	}
 }

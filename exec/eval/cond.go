@@ -1,6 +1,7 @@
 package eval
 
 import (
+	"math"
 	"slices"
 
 	"github.com/tributarydb/tributary/exec/batch"
@@ -247,21 +248,66 @@ func (n *minMaxNode) floats(fr *frame, vs []*vector.Vec) *vector.Vec {
 			return nil
 		}
 	}
-	out, some := vector.Alloc[float64](fr.a, fr.n), make([]bool, fr.n)
+	// Where there is no argument yet, there is what loses to all. Which of two wins is often not to be foretold:
+	// the loops without NULLs have no branch.
+	out, some, all := vector.Alloc[float64](fr.a, fr.n), make([]bool, fr.n), false
+	loses := math.NaN()
+	if n.greatest {
+		loses = math.Inf(-1)
+	}
+	for i := range out {
+		out[i] = loses
+	}
 	for _, v := range vs {
+		if v.AllNull() {
+			continue
+		}
 		vals := vector.Values[float64](v)
-		for i := range out {
-			if v.Null(i) {
-				continue
-			}
-			x, was := vals[v.At(i)], out[i]
-			if !some[i] || n.greatest && (x > was || x != x && was == was) || !n.greatest && (x < was || was != was && x == x) {
-				out[i], some[i] = x, true
+		if v.One {
+			c := vals[0]
+			vals = vector.Alloc[float64](fr.a, fr.n)
+			for i := range vals {
+				vals[i] = c
 			}
 		}
+		vals = vals[:len(out)]
+		switch {
+		case v.Valid != nil && !v.One:
+			for i, x := range vals {
+				if batch.Bit(v.Valid, i) {
+					if some[i] = true; n.wins(x, out[i]) {
+						out[i] = x
+					}
+				}
+			}
+			continue
+		case n.greatest:
+			for i, x := range vals {
+				was, to := math.Float64bits(out[i]), math.Float64bits(x)
+				if x > out[i] {
+					was = to
+				}
+				if x != x {
+					was = to
+				}
+				out[i] = math.Float64frombits(was)
+			}
+		default:
+			for i, x := range vals {
+				was, to := math.Float64bits(out[i]), math.Float64bits(x)
+				if x < out[i] {
+					was = to
+				}
+				if out[i] != out[i] {
+					was = to
+				}
+				out[i] = math.Float64frombits(was)
+			}
+		}
+		all = true
 	}
 	var valid []byte
-	if slices.Contains(some, false) {
+	if !all && slices.Contains(some, false) {
 		valid = vector.Alloc[byte](fr.a, batch.BitmapBytes(fr.n))
 		clear(valid)
 		for i, has := range some {
@@ -271,4 +317,12 @@ func (n *minMaxNode) floats(fr *frame, vs []*vector.Vec) *vector.Vec {
 		}
 	}
 	return vector.NewFixed(vector.F64, out, valid)
+}
+
+// wins reports whether x takes the place of another argument.
+func (n *minMaxNode) wins(x, was float64) bool {
+	if n.greatest {
+		return x > was || x != x && was == was
+	}
+	return x < was || was != was && x == x
 }

@@ -73,6 +73,31 @@ func Floats(f func(in, out []float64) bool, slow func(float64) (float64, error))
 	}
 }
 
+// Doubted is Floats for a function that has errors. f computes it of all values; those rows whose result it
+// need not have are computed again by one: where a result is not finite, or with zeros also where it is zero.
+func Doubted(f func(out, in []float64), zeros bool, one func(float64) (float64, error)) Impl {
+	other := Try1(func(_ *Call, x float64) (float64, error) { return one(x) })
+	return func(c *Call, args []*vector.Vec) (*vector.Vec, error) {
+		v := args[0]
+		if !loops(c, v, vector.F64) || c.Ret.Form() != vector.F64 {
+			return other(c, args)
+		}
+		c.Meter().Poll(c.N * vector.RowWork)
+		in, out := vector.Values[float64](v)[:c.N], vector.Alloc[float64](c.Arena, c.N)
+		f(out, in)
+		for i, y := range out {
+			if y-y == 0 && !(zeros && y == 0) || c.Skip(i) {
+				continue
+			}
+			var err error
+			if out[i], err = one(in[i]); err != nil {
+				return other(c, args)
+			}
+		}
+		return vector.NewFixed(vector.F64, out, c.Valid), nil
+	}
+}
+
 // floatMemo has values of a function of recent values, of which each has one place.
 type floatMemo [1 << memoBits]memoEntry
 

@@ -12,7 +12,7 @@ import (
 //
 //	slots[h & mask] = upper half of h | number, linear probing
 //
-// Short strings, and floats, are compared as they are looked up. Of other values a batch is looked up in two
+// Short strings are compared as they are looked up. Of other values a batch is looked up in two
 // steps: first by hash alone, new values being numbered where a hash is not there; then all rows
 // are compared with their values at once. The few whose hashes collide are looked up one by one.
 // The numbers of a dictionary's values are kept while batches have the same dictionary.
@@ -22,7 +22,7 @@ type interner struct {
 	ids    []uint32 // row in col, by number - 1
 	hashes []uint64
 	slots  []uint64
-	texts  bool        // strings that are equal as their bytes are, or floats as shortFloat
+	texts  bool        // strings that are equal as their bytes are
 	short  []shortText // by number - 1; nil: none of them is short
 	bytes  int64
 
@@ -39,7 +39,7 @@ type interner struct {
 
 func newInterner(t types.Type) *interner {
 	in := &interner{typ: t, col: NewColumn(t), slots: make([]uint64, 64)}
-	in.texts = in.col.lay == layVar && t.EqualIsSame() || t.Form() == types.FormFloat64
+	in.texts = in.col.lay == layVar && t.EqualIsSame()
 	return in
 }
 
@@ -63,7 +63,7 @@ func (in *interner) encode(h *Hasher, i int, arr arrow.Array, hashes []uint64, c
 		return
 	}
 	h.column(i, arr, hashes)
-	in.intern(arr, hashes, codes)
+	in.intern(arr, allRows[:min(len(codes), ChunkRows)], hashes, codes)
 }
 
 // use prepares known for a dictionary. It returns false for one so large beside the rows of it so far
@@ -101,7 +101,7 @@ func (in *interner) byIndex(h *Hasher, i int, d *array.Dictionary, hashes []uint
 			to := min(from+ChunkRows, len(unknown))
 			some := array.NewSlice(vals, int64(from), int64(to))
 			hashArray(h, -1, in.typ, some, hs[from:to])
-			in.intern(some, hs[from:to], cs[from:to])
+			in.intern(some, allRows[:to-from], hs[from:to], cs[from:to])
 		}
 		for j, k := range unknown {
 			in.known[k] = cs[j]
@@ -120,26 +120,22 @@ func (in *interner) byIndex(h *Hasher, i int, d *array.Dictionary, hashes []uint
 	}
 }
 
-// intern numbers the rows of arr, whose hashes are known.
-func (in *interner) intern(arr arrow.Array, hashes []uint64, codes []uint32) {
+// intern numbers those of the rows of arr, whose hashes are known. Of more than a chunk it is all rows.
+func (in *interner) intern(arr arrow.Array, misses []int32, hashes []uint64, codes []uint32) {
 	n := len(codes)
 	for n > ChunkRows {
-		in.intern(array.NewSlice(arr, 0, ChunkRows), hashes[:ChunkRows], codes[:ChunkRows])
+		in.intern(array.NewSlice(arr, 0, ChunkRows), allRows, hashes[:ChunkRows], codes[:ChunkRows])
 		arr, hashes, codes, n = array.NewSlice(arr, ChunkRows, int64(n)), hashes[ChunkRows:], codes[ChunkRows:], n-ChunkRows
+		misses = allRows[:min(n, ChunkRows)]
 	}
-	in.room(n)
+	in.room(len(misses))
 	var strs texts
 	if in.texts {
-		if f, ok := arr.(*array.Float64); ok {
-			strs.floats = f.Float64Values()
-		} else {
-			strs, _ = textsOf(arr) // an array of strings is one or the other
-		}
+		strs, _ = textsOf(arr) // an array of strings is one or the other
 	}
 	bm, off := valid(arr)
 	mask := uint64(len(in.slots) - 1)
 	rows, fresh := in.rows[:0], in.fresh[:0]
-	misses := allRows[:n]
 	if in.texts && bm == nil {
 		misses = in.hits(&strs, hashes, codes)
 	}
@@ -314,7 +310,7 @@ func (in *interner) translate(o *interner) []uint32 {
 	out := make([]uint32, len(o.ids)+1)
 	for from := 0; from < len(o.ids); from += ChunkRows {
 		to := min(from+ChunkRows, len(o.ids))
-		in.intern(o.col.Gather(o.ids[from:to]), o.hashes[from:to], out[from+1:to+1])
+		in.intern(o.col.Gather(o.ids[from:to]), allRows[:to-from], o.hashes[from:to], out[from+1:to+1])
 	}
 	return out
 }

@@ -119,6 +119,17 @@ func floatKey(f float64) uint64 {
 	return b | 1<<63
 }
 
+// floatOf returns the float whose floatKey is k; of those that are equal, 0 and the usual NaN.
+func floatOf(k uint64) float64 {
+	switch {
+	case k == math.MaxUint64:
+		return math.NaN()
+	case k>>63 == 0:
+		return math.Float64frombits(^k)
+	}
+	return math.Float64frombits(k &^ (1 << 63))
+}
+
 func floatKey32(f float32) uint32 {
 	if f != f {
 		return math.MaxUint32

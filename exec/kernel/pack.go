@@ -12,7 +12,8 @@ import (
 
 // Packer writes rows of columns as words, a fixed number for each row, which are equal exactly
 // where the rows are (NULL being equal to NULL). Integers, dates, times and booleans are stored as
-// values, with a bit for NULL; a value of any other type is its number in an interner, 0 for NULL.
+// values, with a bit for NULL, floats as keys of their order, of which none is 0, which is NULL; a value
+// of any other type is its number in an interner, 0 for NULL. An only column of texts has two words a row, in which short ones are (inliner).
 //
 //	(int4, text, date)   word 0: text's number, int4   word 1: NULL bits, date
 //
@@ -36,13 +37,20 @@ type packField struct {
 	word, nullWord   int
 	shift, nullShift uint
 	bits             uint
-	fixed            bool // a value of its own; else an interner's number
+	fixed            bool // a value of its own; else an interner's number, or
+	float            bool // floatKey
 	in               *interner
+	text             *inliner // instead: two words; its interner is in
 }
 
 // NewPacker makes the packer of columns of the types ts.
 func NewPacker(ts []types.Type) *Packer {
 	p := &Packer{types: ts, fields: make([]packField, len(ts)), h: NewHasher(ts)}
+	if len(ts) == 1 && inlines(ts[0]) {
+		text := newInliner(ts[0])
+		p.fields[0], p.words = packField{text: text, in: text.in}, 2
+		return p
+	}
 	var used []uint // bits of each word
 	place := func(bits uint) (word int, shift uint) {
 		for w, u := range used {
@@ -58,7 +66,12 @@ func NewPacker(ts []types.Type) *Packer {
 	for i, t := range ts {
 		order[i] = i
 		f := &p.fields[i]
-		if f.bits, f.fixed = fixedBits(t); !f.fixed {
+		if f.bits, f.fixed = fixedBits(t); f.fixed {
+			continue
+		}
+		if f.float = t.Form() == types.FormFloat64; f.float {
+			f.bits = 64
+		} else {
 			f.bits, f.in = 32, newInterner(t)
 		}
 	}
@@ -98,8 +111,10 @@ func (p *Packer) Words() int { return p.words }
 func (p *Packer) Bytes() int64 {
 	var n int64
 	for i := range p.fields {
-		if in := p.fields[i].in; in != nil {
-			n += in.held()
+		if f := &p.fields[i]; f.text != nil {
+			n += f.text.held()
+		} else if f.in != nil {
+			n += f.in.held()
 		}
 	}
 	return n
@@ -117,10 +132,16 @@ func (p *Packer) Pack(cols []arrow.Array, n int, words, hashes []uint64) (_, _ [
 			out = p.tmp
 		}
 		f := &p.fields[i]
-		if f.fixed {
+		switch {
+		case f.text != nil:
+			f.text.pack(p.h, i, col, words, out, p.words)
+		case f.fixed:
 			p.h.column(i, col, out)
 			f.put(col, n, words, p.words)
-		} else {
+		case f.float:
+			p.h.column(i, col, out)
+			f.putFloats(col, words, p.words)
+		default:
 			p.codes = grow(p.codes, n)
 			f.in.encode(p.h, i, col, out, p.codes)
 			for j, c := range p.codes {
@@ -197,8 +218,26 @@ func putFixed[T uint16 | uint32 | uint64](f *packField, vals []T, bm []byte, off
 	}
 }
 
+func (f *packField) putFloats(arr arrow.Array, words []uint64, stride int) {
+	a, ok := arr.(*array.Float64)
+	if !ok { // NULLs
+		return
+	}
+	bm, off := valid(arr)
+	at := f.word
+	for i, v := range a.Float64Values() {
+		if bm == nil || batch.Bit(bm, off+i) {
+			words[at] = floatKey(v)
+		}
+		at += stride
+	}
+}
+
 // Null reports whether column k of a row is NULL.
 func (p *Packer) Null(k int, row []uint64) bool {
+	if p.fields[k].text != nil {
+		return row[1] == 0
+	}
 	_, ok := p.fields[k].value(row)
 	return !ok
 }
@@ -206,6 +245,10 @@ func (p *Packer) Null(k int, row []uint64) bool {
 // Clear makes column k of rows NULL.
 func (p *Packer) Clear(k int, words []uint64) {
 	f := &p.fields[k]
+	if f.text != nil {
+		clear(words)
+		return
+	}
 	mask := ^(^uint64(0) >> (64 - f.bits) << f.shift)
 	for at := 0; at < len(words); at += p.words {
 		words[at+f.word] &= mask
@@ -239,10 +282,18 @@ func (p *Packer) Hash(words, out []uint64) []uint64 {
 	out = grow(out, len(words)/max(p.words, 1))
 	for k := range p.fields {
 		f, t := &p.fields[k], p.types[k]
+		if f.text != nil {
+			for i := range out {
+				out[i] = f.text.hash(words[i*p.words:])
+			}
+			continue
+		}
 		for i := range out {
 			h := uint64(hashNull)
 			if v, ok := f.value(words[i*p.words : (i+1)*p.words]); ok {
 				switch {
+				case f.float:
+					h = hashFloat(floatOf(v))
 				case !f.fixed:
 					h = f.in.hashes[v-1]
 				case t.IsFixed() && t.Scale > 0:
@@ -290,10 +341,14 @@ func (p *Packer) Adopt(from *Packer) [][]uint32 {
 func (p *Packer) Recode(codes [][]uint32, words []uint64) {
 	for k := range p.fields {
 		f := &p.fields[k]
-		if f.fixed {
+		if f.in == nil {
 			continue
 		}
 		to := codes[k]
+		if f.text != nil {
+			f.text.recode(to, words, p.words)
+			continue
+		}
 		for at := f.word; at < len(words); at += p.words {
 			w := words[at]
 			old := w >> f.shift & 0xffffffff
@@ -303,11 +358,34 @@ func (p *Packer) Recode(codes [][]uint32, words []uint64) {
 }
 
 // Numbers reports whether a row is just the number of its only column's value.
-func (p *Packer) Numbers() bool { return len(p.fields) == 1 && !p.fields[0].fixed }
+func (p *Packer) Numbers() bool {
+	return len(p.fields) == 1 && p.fields[0].in != nil && p.fields[0].text == nil
+}
+
+// Inlines reports whether a row is its only column's text, or that text's number, before Numbered.
+func (p *Packer) Inlines() bool { return len(p.fields) == 1 && p.fields[0].text != nil }
 
 // Unpack returns column k of rows.
 func (p *Packer) Unpack(k int, words []uint64) arrow.Array {
 	f, n, dt := &p.fields[k], len(words)/p.words, p.types[k].Arrow()
+	if f.text != nil {
+		return f.text.unpack(dt, words, p.words)
+	}
+	if f.float {
+		out, bits := make([]float64, n), []byte(nil)
+		for i := range out {
+			v := words[i*p.words+f.word]
+			if v == 0 {
+				if bits == nil {
+					bits = batch.AllOnes(n)
+				}
+				batch.ClearBit(bits, i)
+				continue
+			}
+			out[i] = floatOf(v)
+		}
+		return makeFixed(dt, out, bits)
+	}
 	if !f.fixed {
 		ids := make([]uint32, n)
 		for i := range ids {

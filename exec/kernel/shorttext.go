@@ -7,7 +7,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/array"
 )
 
-// shortText is a string of at most 15 bytes: the bytes, and their number in the uppermost one. So
+// shortText is a string of at most 15 bytes: the bytes, and their number + 1 in the uppermost one. So
 // two are compared directly, without reading the strings (as the inlined strings of Neumann and
 // Freitag, "Umbra", 2020).
 type shortText struct{ lo, hi uint64 }
@@ -35,18 +35,14 @@ func shortOf(data []byte, from, to int32) (shortText, bool) {
 		copy(b[:], data[from:to])
 		s.lo, s.hi = binary.LittleEndian.Uint64(b[:]), binary.LittleEndian.Uint64(b[8:])
 	}
-	s.hi |= uint64(n) << 56
+	s.hi |= uint64(n+1) << 56
 	return s, true
 }
 
-// shortFloat returns a float as a shortText: values that are equal, as both zeros are, and all NaN are the same.
-func shortFloat(v float64) shortText { return shortText{floatKey(v), 8 << 56} }
-
-// texts reads the strings of an array, those of a dictionary through index, or floats.
+// texts reads the strings of an array, those of a dictionary through index.
 type texts struct {
 	index, offs []int32
 	data        []byte
-	floats      []float64
 }
 
 // textsOf returns false for an array of anything else.
@@ -63,9 +59,6 @@ func textsOf(arr arrow.Array) (texts, bool) {
 }
 
 func (t *texts) short(i int) (shortText, bool) {
-	if t.floats != nil {
-		return shortFloat(t.floats[i]), true
-	}
 	if t.index != nil {
 		i = int(t.index[i])
 	}

@@ -1,13 +1,16 @@
 package arrayfn
 
 import (
+	"slices"
 	"strconv"
 	"strings"
+	"unsafe"
 
 	"github.com/apache/arrow/go/v15/arrow"
-	"github.com/apache/arrow/go/v15/arrow/array"
 
+	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/function"
+	"github.com/tributarydb/tributary/exec/kernel"
 	"github.com/tributarydb/tributary/exec/vector"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
@@ -289,14 +292,16 @@ func (p *Splitter) Next() (s string, null, ok bool) {
 // bytes.
 func stringToArray(c *function.Call, args []*vector.Vec) (*vector.Vec, error) {
 	m := c.Meter()
-	b := array.NewListBuilder(c.Arena.Allocator(), arrow.BinaryTypes.String)
-	elems := b.ValueBuilder().(*array.StringBuilder)
 	row := make([]types.Datum, len(args))
 	each := false // the arguments but the first differ by row
 	for k := 1; k < len(args); k++ {
 		each = each || !args[k].One
 	}
 	var sep, null *string
+	var data []byte
+	rows, offs := metered[int32](m, nil, c.N+1), metered[int32](m, nil, 4*c.N+1)
+	rows, offs = append(rows, 0), append(offs, 0)
+	var nullRows, nullElems []int32
 	for i := range c.N {
 		if i == 0 || each {
 			for k := 1; k < len(args); k++ {
@@ -305,27 +310,54 @@ func stringToArray(c *function.Call, args []*vector.Vec) (*vector.Vec, error) {
 			sep, null = textOrNil(row, 1), textOrNil(row, 2)
 		}
 		if args[0].Null(i) {
-			b.AppendNull()
+			nullRows = append(nullRows, int32(i))
+			rows = append(rows, int32(len(offs)-1))
 			continue
 		}
-		b.Append(true)
 		p := split(textAt(args[0], c.Types[0], i), sep, null)
-		if n := len(p.rest); elems.DataCap()-elems.DataLen() < n {
-			elems.ReserveData(max(n, elems.DataLen())) // a row's bytes at a time would copy all before them for each row
-		}
+		data = metered(m, data, len(p.rest))
 		for s, null, ok := p.Next(); ok; s, null, ok = p.Next() {
-			if null {
-				elems.AppendNull()
-			} else {
-				elems.Append(s)
+			if len(offs) == cap(offs) {
+				offs = metered(m, offs, 1)
 			}
+			if null {
+				nullElems = append(metered(m, nullElems, 1), int32(len(offs)-1))
+			} else {
+				data = append(data, s...)
+			}
+			offs = append(offs, int32(len(data)))
 			m.Poll(len(s) + 1)
 		}
-		if err := vector.TooLarge(c.N, elems.DataLen()+4*elems.Len()); err != nil {
+		if err := vector.TooLarge(c.N, len(data)+4*len(offs)); err != nil {
 			return nil, err
 		}
+		rows = append(rows, int32(len(offs)-1))
 	}
-	return vector.FromArrow(c.Arena, b.NewArray()), nil
+	elems := batch.FromOffsets(arrow.BinaryTypes.String, offs, data, without(nullElems, len(offs)-1))
+	return vector.FromArrow(c.Arena, kernel.List(arrow.ListOf(arrow.BinaryTypes.String), rows, elems, without(nullRows, c.N))), nil
+}
+
+// metered makes room for n more in a slice, and charges for it.
+func metered[T any](m *vector.Meter, s []T, n int) []T {
+	if cap(s)-len(s) >= n {
+		return s
+	}
+	n = max(n, len(s))
+	var of T
+	m.Charge(int64(len(s)+n) * int64(unsafe.Sizeof(of)))
+	return slices.Grow(s, n)
+}
+
+// without returns the bitmap of n values of which some are NULL; nil where none is.
+func without(nulls []int32, n int) []byte {
+	if len(nulls) == 0 {
+		return nil
+	}
+	bits := batch.AllOnes(n)
+	for _, i := range nulls {
+		batch.ClearBit(bits, int(i))
+	}
+	return bits
 }
 
 // textAt returns row i of a column of texts, as it lies if it can be.

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/tributarydb/tributary/exec/function"
+	"github.com/tributarydb/tributary/exec/kernel/f64"
 	"github.com/tributarydb/tributary/exec/vector"
 	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -66,7 +67,7 @@ func addMath(t function.Table) {
 		}
 		return math.Sqrt(x), nil
 	})), "sqrt(float8)", "dsqrt(float8)")
-	t.Puts(f1(func(x float64) (float64, error) {
+	t.Puts(function.Always(function.Doubted(f64.ExpAll, true, func(x float64) (float64, error) {
 		r := math.Exp(x)
 		switch {
 		case math.IsInf(r, 0) && !math.IsInf(x, 0):
@@ -75,8 +76,8 @@ func addMath(t function.Table) {
 			return 0, ErrFloatUnder()
 		}
 		return r, nil
-	}), "exp(float8)", "dexp(float8)")
-	t.Puts(f1(logarithm(math.Log)), "ln(float8)", "dlog1(float8)")
+	})), "exp(float8)", "dexp(float8)")
+	t.Puts(function.Always(function.Doubted(f64.LogAll, false, logarithm(math.Log))), "ln(float8)", "dlog1(float8)")
 	t.Puts(f1(logarithm(math.Log10)), "log(float8)", "log10(float8)", "dlog10(float8)")
 	t.Puts(function.Always(function.Try2(func(_ *function.Call, x, y float64) (float64, error) { return power(x, y) })),
 		"pow(float8,float8)", "power(float8,float8)", "dpow(float8,float8)")

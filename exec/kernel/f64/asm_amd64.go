@@ -74,6 +74,8 @@ var (
 	whichOfTwo     = choose(whichOfTwoGo[int64], whichOfTwoBody, whichOfTwoBody)
 	likelier       = choose(likelierGo[int64], likelierBody, likelierBody)
 	countTwo       = choose(countTwoGo, countTwoBody, countTwoBody)
+	logs           = choose(logsGo, logsBody, logsBody)
+	exps           = choose(expsGo, expsBody, expsBody)
 )
 
 // gather32Eights and scatter32Eights use a transposition of eight by eight,
@@ -358,3 +360,6 @@ func choose[F any](goBody, avx2, avx512 F) F {
 	}
 	return goBody
 }
+
+func logsBody(y, x []float64) { logsAVX2(&y[0], &x[0], len(x)) }
+func expsBody(y, x []float64) { expsAVX2(&y[0], &x[0], len(x)) }

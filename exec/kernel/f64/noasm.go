@@ -102,3 +102,5 @@ func whichOfTwo(out []uint32, v []int64, first, second int64) bool {
 }
 func likelier(out []int64, p []float64, first, second int64) { likelierGo(out, p, first, second) }
 func countTwo(a, b []uint32) (second, got, both, any uint32) { return countTwoGo(a, b) }
+func logs(y, x []float64)                                    { logsGo(y, x) }
+func exps(y, x []float64)                                    { expsGo(y, x) }

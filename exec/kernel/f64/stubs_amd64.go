@@ -246,3 +246,9 @@ func likelierAVX2(out *int64, p *float64, first int64, second int64, n int)
 
 //go:noescape
 func countTwoAVX2(a *uint32, b *uint32, n int, sums *[32]uint32)
+
+//go:noescape
+func logsAVX2(y *float64, x *float64, n int)
+
+//go:noescape
+func expsAVX2(y *float64, x *float64, n int)

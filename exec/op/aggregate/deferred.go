@@ -63,7 +63,7 @@ func (o *aggThread) canDefer(aggs []agg.Agg) bool {
 // deferred.
 func (o *aggThread) repeats(n int) {
 	r, t := &o.rule, o.t
-	if !r.able || t.rng != nil || t.numbers != nil {
+	if !r.able || !t.hashed() {
 		return
 	}
 	r.rows += n
@@ -294,7 +294,7 @@ func (o *aggThread) spillDeferred(ctx context.Context) error {
 				return err
 			}
 			t := newGroupTable(o.s.keyTypes, aggs)
-			t.pack, t.rng = o.t.pack, nil
+			t.pack, t.rng, t.numbers = o.t.pack, nil, nil
 			if err := o.takeIn(t, p, from, min(from+kernel.ChunkRows, len(p.hashes))); err != nil {
 				return err
 			}

@@ -5,7 +5,7 @@
 //	batch ─▶ keys ─┬─ packed into words (groupcodes.go: dictionary codes, small ranges)
 //	               ├─ a range of integers, or of codes of several (rangecodes.go): arrays, no hash (grouprange.go)
 //	               ├─ a large dictionary: an array by its indices (groupdict.go)
-//	               └─ encoded, interned                     ─▶ group numbers (grouptable.go)
+//	               └─ encoded, longer texts interned        ─▶ group numbers (grouptable.go)
 //	      ─▶ arguments ─▶ exec/agg: a state a group, in columns
 //
 //	a thread's table ─▶ coarser grouping sets from the finer (rollup.go)

@@ -14,7 +14,7 @@ import (
 
 // groupTable maps the key rows of an aggregation to dense group numbers.
 //
-//	slots[h & mask] = upper half of h | group+1, linear probing
+//	slots[h & mask] = group+1, linear probing
 //	words           the groups' keys, packed (kernel.Packer)
 //	hashes[group]   the full hash
 //
@@ -23,8 +23,8 @@ import (
 //
 // A table of one integer key, or of several, begins with a range instead (groupRange), without
 // slots and hashes. One of one key that the packer numbers goes by its numbers, without
-// slots. Keys with dictionaries find their groups by codes, rows one by one (groupDict) or, where
-// there are few codes, as lists (groupCodes).
+// slots; of texts, the longer ones are numbered. Keys with dictionaries find their groups by codes, rows one
+// by one (groupDict) or, where there are few codes, as lists (groupCodes).
 type groupTable struct {
 	types  []types.Type
 	pack   *kernel.Packer
@@ -32,9 +32,11 @@ type groupTable struct {
 	count  int
 	words  []uint64
 	hashes []uint64
-	slots  []uint64
-	// numbers are, where the only key is numbered by the packer, group+1 by its number.
+	slots  []uint32
+	// numbers are, where the only key is numbered by the packer, group+1 by its number. mixed: some rows'
+	// keys are, as texts that are not short.
 	numbers []uint32
+	mixed   bool
 	aggs    []agg.Agg
 	codes   *groupCodes
 	dict    *groupDict
@@ -51,17 +53,19 @@ type groupTable struct {
 	spans   []codeSpan
 	rows    []uint64
 	hbuf    []uint64
-	probes  []uint64 // the slots at which the search for a batch's rows begins
+	probes  []uint32 // the slots at which the search for a batch's rows begins
 	misses  []int32  // rows whose groups are not there
 	moved   []uint64 // rows of another table,
 	movedBy []uint64 // and their hashes
 }
 
 func newGroupTable(ts []types.Type, aggs []agg.Agg) *groupTable {
-	t := &groupTable{types: ts, pack: kernel.NewPacker(ts), slots: make([]uint64, 1024), aggs: aggs, rng: newGroupRange(ts), values: newGroupValues(ts)}
+	t := &groupTable{types: ts, pack: kernel.NewPacker(ts), slots: make([]uint32, 1024), aggs: aggs, rng: newGroupRange(ts), values: newGroupValues(ts)}
 	t.width = t.pack.Words()
 	if t.pack.Numbers() {
 		t.slots, t.numbers = nil, make([]uint32, 64)
+	} else if t.pack.Inlines() {
+		t.numbers, t.mixed = make([]uint32, 64), true
 	}
 	return t
 }
@@ -69,11 +73,16 @@ func newGroupTable(ts []types.Type, aggs []agg.Agg) *groupTable {
 func (t *groupTable) n() int { return t.count }
 
 // hashed reports whether groups are found by hash.
-func (t *groupTable) hashed() bool { return t.rng == nil && t.numbers == nil }
+func (t *groupTable) hashed() bool { return t.rng == nil && (t.numbers == nil || t.mixed) }
+
+// numbered reports whether a row's group is found by its number.
+func (t *groupTable) numbered(row []uint64) bool {
+	return t.mixed && t.numbers != nil && row[1] == kernel.Numbered
+}
 
 // bytes is the memory held.
 func (t *groupTable) bytes() int64 {
-	n := t.pack.Bytes() + t.values.held() + t.dict.held() + t.rng.bytes() + 8*int64(len(t.slots)+cap(t.hashes)+cap(t.words)) + 4*int64(cap(t.numbers))
+	n := t.pack.Bytes() + t.values.held() + t.dict.held() + t.rng.bytes() + 8*int64(cap(t.hashes)+cap(t.words)) + 4*int64(len(t.slots)+cap(t.numbers))
 	for _, a := range t.aggs {
 		n += a.Bytes()
 	}
@@ -141,7 +150,7 @@ func (t *groupTable) put(rows, hashes []uint64) []uint32 {
 		t.grow(need)
 	}
 	t.words, t.hashes = doubled(t.words, n*t.width), doubled(t.hashes, n)
-	if t.numbers != nil {
+	if !t.hashed() {
 		t.putNumbers(rows, hashes, groups)
 	} else {
 		t.putHashed(rows, hashes, groups)
@@ -158,23 +167,25 @@ func (t *groupTable) room(n int) []uint32 {
 }
 
 func (t *groupTable) putNumbers(rows, hashes []uint64, groups []uint32) {
-	numbers := t.numbers
-	for i, c := range rows {
-		if c >= uint64(len(numbers)) {
-			numbers = append(numbers, make([]uint32, int(c)+1)...)
-			numbers = numbers[:cap(numbers)]
-			t.numbers = numbers
-		}
-		g := numbers[c]
-		if g == 0 {
-			g = t.add(rows[i:i+1], hashes[i])
-			numbers[c] = g
-		}
-		groups[i] = g - 1
+	for i := range rows {
+		groups[i] = t.byNumber(rows[i:i+1], hashes[i])
 	}
 }
 
-const tagMask = 0xffffffff << 32
+// byNumber returns the group of a row by its number, its first word.
+func (t *groupTable) byNumber(row []uint64, h uint64) uint32 {
+	c := row[0]
+	if c >= uint64(len(t.numbers)) {
+		t.numbers = append(t.numbers, make([]uint32, int(c)+1)...)
+		t.numbers = t.numbers[:cap(t.numbers)]
+	}
+	g := t.numbers[c]
+	if g == 0 {
+		g = t.add(row, h)
+		t.numbers[c] = g
+	}
+	return g - 1
+}
 
 // putHashed looks rows up in two steps: first those of groups that are there and in
 // their first slots, then the others.
@@ -184,15 +195,19 @@ func (t *groupTable) putHashed(rows, hashes []uint64, groups []uint32) {
 	w := t.width
 	for _, i := range misses {
 		h, row := hashes[i], rows[int(i)*w:][:w]
+		if t.numbered(row) {
+			groups[i] = t.byNumber(row, h)
+			continue
+		}
 		at := h & mask
 		for {
 			s := slots[at]
 			if s == 0 {
-				slots[at] = h&tagMask | uint64(t.add(row, h))
+				slots[at] = t.add(row, h)
 				groups[i] = uint32(t.count - 1)
 				break
 			}
-			if g := int(uint32(s)) - 1; (s^h)&tagMask == 0 && sameWords(t.words[g*w:(g+1)*w], row) {
+			if g := int(s) - 1; sameWords(t.words[g*w:(g+1)*w], row) {
 				groups[i] = uint32(g)
 				break
 			}
@@ -207,7 +222,7 @@ func (t *groupTable) putHashed(rows, hashes []uint64, groups []uint32) {
 func (t *groupTable) firstSlots(rows, hashes []uint64, groups []uint32) []int32 {
 	n := len(hashes)
 	if cap(t.misses) < n {
-		t.probes, t.misses = make([]uint64, n), make([]int32, n)
+		t.probes, t.misses = make([]uint32, n), make([]int32, n)
 	}
 	slots, mask, probes, misses := t.slots, uint64(len(t.slots)-1), t.probes[:n], t.misses[:n]
 	for i, h := range hashes {
@@ -233,6 +248,15 @@ func (t *groupTable) seek(rows, hashes []uint64, groups []uint32) []int32 {
 	slots, mask, w, n := t.slots, uint64(len(t.slots)-1), t.width, 0
 	for _, i := range misses {
 		h, row := hashes[i], rows[int(i)*w:][:w]
+		if t.numbered(row) {
+			if c := row[0]; c < uint64(len(t.numbers)) && t.numbers[c] != 0 {
+				groups[i] = t.numbers[c] - 1
+			} else {
+				misses[n] = i
+				n++
+			}
+			continue
+		}
 		for at := h & mask; ; at = (at + 1) & mask {
 			s := slots[at]
 			if s == 0 {
@@ -240,7 +264,7 @@ func (t *groupTable) seek(rows, hashes []uint64, groups []uint32) []int32 {
 				n++
 				break
 			}
-			if g := int(uint32(s)) - 1; (s^h)&tagMask == 0 && sameWords(t.words[g*w:(g+1)*w], row) {
+			if g := int(s) - 1; sameWords(t.words[g*w:(g+1)*w], row) {
 				groups[i] = uint32(g)
 				break
 			}
@@ -251,10 +275,10 @@ func (t *groupTable) seek(rows, hashes []uint64, groups []uint32) []int32 {
 
 // hits1 finds the groups of rows of one word in their first slots, and lists the other rows in
 // misses.
-func hits1(words, rows, probes []uint64, groups []uint32, misses []int32) []int32 {
+func hits1(words, rows []uint64, probes, groups []uint32, misses []int32) []int32 {
 	n := 0
 	for i, s := range probes {
-		g := max(uint32(s), 1) - 1
+		g := max(s, 1) - 1
 		groups[i], misses[n] = g, int32(i)
 		if s == 0 || words[g] != rows[i] {
 			n++
@@ -263,10 +287,10 @@ func hits1(words, rows, probes []uint64, groups []uint32, misses []int32) []int3
 	return misses[:n]
 }
 
-func hits2(words, rows, probes []uint64, groups []uint32, misses []int32) []int32 {
+func hits2(words, rows []uint64, probes, groups []uint32, misses []int32) []int32 {
 	n := 0
 	for i, s := range probes {
-		g := max(uint32(s), 1) - 1
+		g := max(s, 1) - 1
 		groups[i], misses[n] = g, int32(i)
 		if s == 0 || (words[2*g]^rows[2*i])|(words[2*g+1]^rows[2*i+1]) != 0 {
 			n++
@@ -275,10 +299,10 @@ func hits2(words, rows, probes []uint64, groups []uint32, misses []int32) []int3
 	return misses[:n]
 }
 
-func (t *groupTable) hits(rows, probes []uint64, groups []uint32, misses []int32) []int32 {
+func (t *groupTable) hits(rows []uint64, probes, groups []uint32, misses []int32) []int32 {
 	n, w := 0, t.width
 	for i, s := range probes {
-		g := max(uint32(s), 1) - 1
+		g := max(s, 1) - 1
 		groups[i], misses[n] = g, int32(i)
 		if s == 0 || !sameWords(t.words[int(g)*w:][:w], rows[i*w:][:w]) {
 			n++
@@ -356,7 +380,7 @@ func (t *groupTable) grow(need int) {
 	if size <= maxLeap/2 {
 		size *= 2
 	}
-	t.slots = kernel.Fresh[uint64](size, size)
+	t.slots = kernel.Fresh[uint32](size, size)
 	t.fill()
 }
 
@@ -364,11 +388,14 @@ func (t *groupTable) grow(need int) {
 func (t *groupTable) fill() {
 	mask := uint64(len(t.slots) - 1)
 	for g, h := range t.hashes {
+		if t.mixed && t.numbered(t.words[g*t.width:]) {
+			continue
+		}
 		at := h & mask
 		for t.slots[at] != 0 {
 			at = (at + 1) & mask
 		}
-		t.slots[at] = h&tagMask | uint64(g+1)
+		t.slots[at] = uint32(g + 1)
 	}
 }
 

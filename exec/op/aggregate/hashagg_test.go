@@ -625,11 +625,25 @@ func (c aggCase) withLittle(t *testing.T, tc optest.Case, budget int64) {
 }
 
 // TestHashAggDeferredKeys: where aggregates read no columns, rows are deferred though groups have
-// three of them, and no more once the groups have many.
+// three of them, and no more once the groups have many. The keys are two columns, or texts of which some
+// are short, some long, and one NULL.
 func TestHashAggDeferredKeys(t *testing.T) {
+	testDeferredKeys(t, []int{1, 0}, []types.Type{types.Int8, types.Text}, func(g int) types.Row { return types.Row{int64(g) << 20, fewTexts(g)} })
+	testDeferredKeys(t, []int{0}, []types.Type{types.Text}, func(g int) types.Row {
+		switch {
+		case g == 7:
+			return types.Row{nil}
+		case g%5 == 1:
+			return types.Row{fmt.Sprint("a name of more than fifteen bytes ", g)}
+		}
+		return types.Row{fmt.Sprint("name ", g)}
+	})
+}
+
+func testDeferredKeys(t *testing.T, keys []int, ts []types.Type, key func(g int) types.Row) {
 	const fresh, rows, groups = 420_000, 600_000, 130_000
-	tb := optest.Table{Types: []types.Type{types.Int8, types.Text}}
-	c := aggCase{keys: []int{1, 0}, drop: -1}
+	tb := optest.Table{Types: ts}
+	c := aggCase{keys: keys, drop: -1}
 	r := rand.New(rand.NewSource(4))
 	counts := make([]int64, groups)
 	for i := range rows {
@@ -638,15 +652,25 @@ func TestHashAggDeferredKeys(t *testing.T) {
 			g = r.Intn(500)
 		}
 		counts[g]++
-		tb.Rows = append(tb.Rows, types.Row{int64(g) << 20, fewTexts(g)})
+		tb.Rows = append(tb.Rows, key(g))
 	}
 	c.tb = tb
 	for _, aggs := range [][]expr.AggCall{nil, {c.call("count()")}} {
 		c.aggs = aggs
-		tc := optest.Case{Inputs: []optest.Table{tb}, Out: []types.Type{types.Text, types.Int8, types.Int8}[:2+len(aggs)]}
+		tc := optest.Case{Inputs: []optest.Table{tb}}
+		out := func(row types.Row, n int64) (to types.Row) {
+			for _, k := range keys {
+				to = append(to, row[k])
+			}
+			return append(to, n)[:len(keys)+len(aggs)]
+		}
+		for _, k := range keys {
+			tc.Out = append(tc.Out, ts[k])
+		}
+		tc.Out = append(tc.Out, types.Int8)[:len(keys)+len(aggs)]
 		for g, n := range counts {
 			if n > 0 {
-				tc.Want = append(tc.Want, types.Row{fewTexts(g), int64(g) << 20, n}[:2+len(aggs)])
+				tc.Want = append(tc.Want, out(key(g), n))
 			}
 		}
 		c.withLittle(t, tc, 24<<20)

@@ -26,7 +26,7 @@ func (o *aggThread) charge(ctx context.Context, n int) error {
 	per := int64(40 + 16*len(o.s.keyTypes) + 32*len(t.aggs))
 	want := int64(n) * per
 	if need := (t.n() + n) * 2; need > len(t.slots) && t.hashed() {
-		want += int64(need) * 32 // see grow
+		want += int64(need) * 16 // see grow
 	}
 	// While a slice grows, its old and new memory exist together.
 	if t.rng == nil && cap(t.hashes)-len(t.hashes) < n {
@@ -54,8 +54,8 @@ func (o *aggThread) chargeRange(ctx context.Context, cols []arrow.Array, n int) 
 	if t.covered = t.cover(cols); t.covered {
 		return nil
 	}
-	need := int64(t.n()+n) * (2*32 + 8)
-	if err := o.claim(ctx, need, int64(n)*(2*32+8)); err != nil {
+	need := int64(t.n()+n) * (2*16 + 8)
+	if err := o.claim(ctx, need, int64(n)*(2*16+8)); err != nil {
 		return err
 	}
 	if o.t == t { // otherwise the table was spilled, and is empty

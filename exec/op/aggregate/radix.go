@@ -143,7 +143,7 @@ func (o *aggThread) mergeRadix(ctx context.Context, p int) error {
 	out := o.merged
 	if out == nil {
 		out = newGroupTable(o.s.keyTypes, nil)
-		out.pack, out.rng = r.pack, nil
+		out.pack, out.rng, out.numbers = r.pack, nil, nil
 		o.merged = out
 	}
 	out.aggs, out.count, out.words, out.hashes, out.values = aggs, 0, out.words[:0], out.hashes[:0], newGroupValues(o.s.keyTypes)
@@ -152,7 +152,7 @@ func (o *aggThread) mergeRadix(ctx context.Context, p int) error {
 		size *= 2
 	}
 	if size > len(out.slots) {
-		out.slots = make([]uint64, size) // charged by divide
+		out.slots = make([]uint32, size) // charged by divide
 	} else {
 		clear(out.slots)
 	}

@@ -152,6 +152,8 @@ func kernels64() {
 	whichOfTwo()
 	likelier()
 	countTwo()
+	logs()
+	exps()
 }
 
 func (s isa) done() {
