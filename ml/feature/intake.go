@@ -8,6 +8,7 @@ import (
 	"github.com/tributarydb/tributary/ml/block"
 	"github.com/tributarydb/tributary/ml/record"
 	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
 )
 
 // Intake makes blocks directly from a query's batches, without the dataset's
@@ -24,6 +25,7 @@ type Intake struct {
 	src    columns
 	tiles  [][]float32 // the features of the batch, where they are float4 without NULLs
 	class  func(i int) int32
+	wide   [][]float64 // by feature, its values in the batch where it is float8 without NULLs and that is what is kept
 	truth  [][]float32 // the label's column of the batch, likewise
 	ids    classIDs
 	narrow [record.ViewRows]float32 // scratch: labels
@@ -91,7 +93,7 @@ func (k *Intake) Start(rows int) *block.Block {
 
 // Open makes b the batch that Add takes rows from. All of its rows count.
 func (k *Intake) Open(b *batch.Batch) error {
-	k.src.cols, k.tiles, k.truth, k.class = b.Cols, k.tiles[:0], k.truth[:0], nil
+	k.src.cols, k.tiles, k.wide, k.truth, k.class = b.Cols, k.tiles[:0], k.wide[:0], k.truth[:0], nil
 	for i, c := range k.s.Cols {
 		if c.Role != Ignored && !carries(b.Cols[i], c.Type) {
 			return pgerr.Internal("training column %q came as %s", c.Name, b.Cols[i].DataType())
@@ -101,6 +103,11 @@ func (k *Intake) Open(b *batch.Batch) error {
 		if a, ok := b.Cols[c].(*array.Float32); ok && k.s.Narrow && a.NullN() == 0 {
 			k.tiles = append(k.tiles, a.Float32Values())
 		}
+		var wide []float64
+		if a, ok := b.Cols[c].(*array.Float64); ok && !k.s.Narrow && a.NullN() == 0 && k.s.Cols[c].Type.OID == types.Float8OID {
+			wide = a.Float64Values()
+		}
+		k.wide = append(k.wide, wide)
 	}
 	if k.label >= 0 && !k.s.Classes {
 		if a, ok := b.Cols[k.label].(*array.Float32); ok && a.NullN() == 0 {
@@ -178,6 +185,12 @@ func (k *Intake) features(from, n int) error {
 		return nil
 	}
 	for j, c := range k.feats {
+		if k.wide[j] != nil && at%f64.Lanes == 0 && n%f64.Lanes == 0 {
+			if !f64.TileColumn64(b.X64[at*d+j*f64.Lanes:], d, k.wide[j][from:from+n]) {
+				return errNotFinite("feature", k.s.Cols[c].Name)
+			}
+			continue
+		}
 		vals := k.w.buf[:n]
 		nulls := readNumbers(&k.src, k.s.Cols[c].Type, k.s.Cols[c].Encoder, c, from, vals)
 		for _, v := range vals {
