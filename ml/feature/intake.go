@@ -6,6 +6,7 @@ import (
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/kernel/f64"
 	"github.com/tributarydb/tributary/ml/block"
+	"github.com/tributarydb/tributary/ml/numbering"
 	"github.com/tributarydb/tributary/ml/record"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
@@ -228,7 +229,7 @@ func (k *Intake) categories(from, n int) error {
 		for i := range n {
 			k.w.b.SetCode(k.rows+i, j, code(from+i))
 		}
-		if len(k.names[j].keys) > maxDistinct {
+		if len(k.names[j].List) > maxDistinct {
 			return errManyCategories(k.s.Cols[k.cats[j]].Name)
 		}
 	}
@@ -295,7 +296,7 @@ func (k *Intake) others(from, n int) error {
 // KeyBytes estimates the bytes of the categories' keys and counts.
 func (k *Intake) KeyBytes() (n int64) {
 	for _, m := range k.names {
-		n += m.bytes + int64(len(m.keys))*internedBytes
+		n += m.bytes + int64(len(m.List))*internedBytes
 	}
 	return n
 }
@@ -309,7 +310,7 @@ func (k *Intake) End() *Taken {
 	t.Rows, t.keys = k.rows, k.ids.keys[:len(k.ids.keys):len(k.ids.keys)]
 	t.cats = make([][]string, len(k.cats))
 	for j, m := range k.names {
-		t.cats[j] = m.keys[:len(m.keys):len(m.keys)]
+		t.cats[j] = m.List[:len(m.List):len(m.List)]
 	}
 	k.w.b.Clear(k.rows)
 	if k.stats != nil {
@@ -362,7 +363,7 @@ func (t *Taken) part(held bool) (rows []int32) {
 
 // interned numbers categories.
 type interned struct {
-	numbering
+	numbering.Keys
 	bytes int64 // of the keys
 }
 
@@ -375,9 +376,9 @@ func (m *interned) id(key []byte) int32 {
 	if key == nil {
 		return -1
 	}
-	was := len(m.keys)
-	id := m.number(key)
-	if len(m.keys) > was {
+	was := len(m.List)
+	id := m.Number(key)
+	if len(m.List) > was {
 		m.bytes += int64(len(key))
 	}
 	return id
