@@ -63,6 +63,18 @@ func Names() (out []string) {
 	return out
 }
 
+// That names the families of which a hint says something, each once.
+func That(says func(i *family.Info) string) string {
+	var out []string
+	for _, f := range All {
+		i := f.Info()
+		if s := says(&i); s != "" && !slices.Contains(out, s) {
+			out = append(out, s)
+		}
+	}
+	return strings.Join(out, "; ")
+}
+
 // Find returns a family by its name or a synonym, and the task that the name asks for,
 // "" for none. Its error is 22023 for an unknown name, 0A000 for one that is known but
 // not supported.

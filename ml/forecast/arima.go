@@ -30,7 +30,7 @@ const (
 
 // autoregressive is ARIMA.
 var autoregressive = &method{
-	info: family.Info{Name: "arima", Synonyms: []string{"auto_arima", "sarimax", "arima_plus", "arima_plus_xreg"}, Task: family.Forecasting,
+	info: family.Info{Name: "arima", Synonyms: []string{"auto_arima", "sarimax", "arima_plus", "arima_plus_xreg"}, Task: family.Forecasting, Regressed: "arima",
 		Doc: "Values and errors before, of the last steps and seasons, in differences and beside regressors; the order of least AICc, or the one that is named."},
 	options: append(slices.Clip(shared),
 		&family.Option{Names: []string{autoOption}, Type: "boolean", Default: "true without `non_seasonal_order`",

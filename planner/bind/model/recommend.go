@@ -82,7 +82,7 @@ func (r *ranking) ranked(sc *scope.Scope, m *model, args []ast.Node, n *ast.Rang
 	what, hint := "recommends nothing", ""
 	if r.by == rankNearest {
 		ok, what = m.v.Task == catalog.TaskNeighborSearch, "finds no neighbors"
-		hint = "; models of nearest neighbors find rows if they were trained without PREDICT"
+		hint = "; models whose task is " + catalog.TaskNeighborSearch + ", trained without PREDICT, find rows"
 	}
 	if !ok {
 		return none, pgerr.New(pgerr.WrongObjectType, "model \"%s\" %s", m.name, what).WithHint("Its task is %s%s.", m.v.Task, hint).At(pos.At())
