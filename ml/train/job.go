@@ -762,10 +762,15 @@ func (j *Job) Advice() string {
 		}
 	}
 	advice := "Raise " + name
-	if family.Find(o, "penalty") != nil || family.Find(o, "l2_reg") != nil && family.Find(o, "tolerance") != nil {
-		return advice + ", standardize the features, or add a penalty."
+	switch {
+	case j.Plan.Pair != nil: // there are no features to scale
+		return advice + ", or l2_reg."
+	case family.Find(o, "penalty") == nil && (family.Find(o, "l2_reg") == nil || family.Find(o, "tolerance") == nil):
+		return advice + "."
+	case j.spec.Standardize:
+		return advice + ", or add a penalty."
 	}
-	return advice + "."
+	return advice + ", standardize the features, or add a penalty."
 }
 
 // MaxIterations returns the maximum number of iterations of the training, 0 where it is
