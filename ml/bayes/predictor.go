@@ -261,12 +261,13 @@ func ofNumbers[T f64.Elem](p *predictor, t []float64, x []T, c int) {
 		for i := 0; i < len(t); i += f64.Lanes {
 			t := t[i:][:f64.Lanes]
 			for j, by := range factor {
+				bits := math.Float64bits(by)
 				for l, v := range x[i*d+j*f64.Lanes:][:f64.Lanes] {
+					var is uint64
 					if v > 0 {
-						t[l] += by
-					} else if v != v {
-						t[l] = math.NaN()
+						is = 1
 					}
+					t[l] += math.Float64frombits(bits&-is) + float64(v-v) // NaN for NaN
 				}
 			}
 		}

@@ -199,7 +199,8 @@ type chunk struct {
 	small  [f64.MomentRows]uint8 // the same, noClass for a row that does not count
 	weight [f64.MomentRows]int64 // 0: the row does not count
 	share  [f64.MomentRows]float64
-	whole  bool // all shares are 1, and small has the classes
+	whole  bool  // all shares are 1, and small has the classes
+	one    int64 // the weight of those rows
 }
 
 const (
@@ -286,7 +287,7 @@ func (p *pass) take(b *block.Block, i, n int) error {
 			q.whole = false
 		}
 		if q.weight[l] != 0 {
-			q.small[l] = uint8(class)
+			q.small[l], q.one = uint8(class), q.weight[l]
 		}
 		p.out.Weights[class] += q.weight[l]
 	}
@@ -328,10 +329,38 @@ func numbers[T f64.Elem](p *pass, x []T) {
 				continue
 			}
 		}
+		if q.whole && p.kind == bernoulli && above(p, col, d, j) {
+			continue
+		}
 		for from := 0; from < q.n; from += f64.Lanes {
 			oneByOne(p, col[from*d:][:f64.Lanes], j, from)
 		}
 	}
+}
+
+// above adds the numbers of rows whose number of column j is above 0; all rows that count have one weight. It returns
+// false where one of them is NaN.
+func above[T f64.Elem](p *pass, x []T, d, j int) (ok bool) {
+	q, odd := &p.rows, T(0)
+	var n [noClass + 1]int64
+	for from := 0; from < q.n; from += f64.Lanes {
+		class := q.small[from:][:f64.Lanes]
+		for l, v := range x[from*d:][:f64.Lanes] {
+			var is int64
+			if v > 0 {
+				is = 1
+			}
+			n[class[l]] += is
+			odd += v - v
+		}
+	}
+	if odd != 0 { // NaN
+		return false
+	}
+	for c := range p.moments {
+		p.out.Sums[c*d+j] += n[c] * q.one
+	}
+	return true
 }
 
 // oneByOne adds the numbers of column j of a tile; rows that do not count have a weight of 0.
