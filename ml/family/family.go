@@ -54,6 +54,8 @@ type Info struct {
 	// Sparse and Regressed name it, with the options that it needs, in hints of families that cannot: where it takes
 	// sparse features, and where it takes columns beside the times of a series.
 	Sparse, Regressed string
+	// Instead says by other systems' names of algorithms, which are no synonyms, what to write for them.
+	Instead map[string]string
 }
 
 // Tasks lists what the family can do.
