@@ -157,7 +157,7 @@ func (s *source) rewriteModelArgs(w *rewriter, i, hi int) int {
 			i = next
 		case s.IsWord(i+1, "struct") && s.IsSelf(i+2, '('):
 			end := s.Closing(i+2, hi)
-			a, ok := s.structArg(i, end)
+			a, ok := readStruct(s, i, end)
 			if end < 0 || !ok {
 				return i
 			}
@@ -212,9 +212,9 @@ type structArg struct {
 // structField is a field: from token lo to AS.
 type structField struct{ lo, as int }
 
-// structArg reads what begins with the comma of token i and ends with the parenthesis of token end; ok is false if
+// readStruct reads what begins with the comma of token i and ends with the parenthesis of token end; ok is false if
 // it is not of that form.
-func (s *source) structArg(i, end int) (a structArg, ok bool) {
+func readStruct(s *source, i, end int) (a structArg, ok bool) {
 	a.comma = i
 	for lo := i + 3; lo < end; {
 		stop := s.ArgEnd(lo, end)
