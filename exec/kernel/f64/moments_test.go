@@ -66,20 +66,34 @@ func TestClassMoments(t *testing.T) {
 	}
 }
 
+// momentBodies are the kernels of one instruction set.
+type momentBodies struct {
+	squares32 func(z []float64, x []float32, m, w []float64)
+	squares64 func(z, x, m, w []float64)
+	keys32    func(keys []uint32, x []float32, stride int, center float64)
+	keys64    func(keys []uint32, x []float64, stride int, center float64)
+}
+
 func TestSquareMargins(t *testing.T) {
 	r := rand.New(rand.NewPCG(62, 1))
 	for _, d := range []int{1, 2, 7} {
 		for _, tiles := range []int{1, 3, 4, 11} {
 			x, m, w, z := randoms(r, tiles*Lanes*d), randoms(r, d), randoms(r, d), randoms(r, tiles*Lanes)
-			got, want, x32 := slices.Clone(z), slices.Clone(z), narrowed(x)
+			got, got32, want, want32, x32 := slices.Clone(z), slices.Clone(z), slices.Clone(z), slices.Clone(z), narrowed(x)
 			SquareMargins(got, x, m, w)
 			squareMarginsGo(want, x, m, w)
 			sameBits(t, "square margins", got, want)
-			copy(got, z)
-			copy(want, z)
-			SquareMargins(got, x32, m, w)
-			squareMarginsGo(want, x32, m, w)
-			sameBits(t, "square margins of float32", got, want)
+			SquareMargins(got32, x32, m, w)
+			squareMarginsGo(want32, x32, m, w)
+			sameBits(t, "square margins of float32", got32, want32)
+			for _, b := range momentLevels() {
+				copy(got, z)
+				b.squares64(got, x, m, w)
+				sameBits(t, "square margins", got, want)
+				copy(got, z)
+				b.squares32(got, x32, m, w)
+				sameBits(t, "square margins of float32", got, want32)
+			}
 		}
 	}
 }
@@ -97,6 +111,16 @@ func TestCenteredKeys(t *testing.T) {
 			CenteredKeys(got, narrowed(v), stride, center)
 			if centeredKeysGo(want, narrowed(v), stride, center); !slices.Equal(got, want) {
 				t.Fatalf("keys of float32 of stride %d, centre %v differ from the twin's", stride, center)
+			}
+			for _, b := range momentLevels() {
+				if b.keys32(got, narrowed(v), stride, center); !slices.Equal(got, want) {
+					t.Fatalf("keys of float32 of stride %d, centre %v differ from the twin's", stride, center)
+				}
+				centeredKeysGo(want, v, stride, center)
+				if b.keys64(got, v, stride, center); !slices.Equal(got, want) {
+					t.Fatalf("keys of stride %d, centre %v differ from the twin's", stride, center)
+				}
+				centeredKeysGo(want, narrowed(v), stride, center)
 			}
 		}
 	}
