@@ -3,6 +3,7 @@ package node
 import (
 	"fmt"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/tributarydb/tributary/ml/families"
@@ -64,14 +65,14 @@ func TestEveryFamilyIsProven(t *testing.T) {
 			t.Errorf("the family %s has no training here", name)
 		}
 	}
-	load := func(c *client, shuffled bool) {
+	load := func(c *client, parts int) {
 		c.must("create table r with (retention = '0') as select " + ofRow + " from generate_series(1, 0) i")
-		if !shuffled {
+		if parts == 1 {
 			c.must("insert into r select " + ofRow + " from generate_series(1, 300) i")
 			return
 		}
-		for k := range 3 {
-			c.must(fmt.Sprintf("insert into r select %s from generate_series(300, 1, -1) i where i %% 3 = %d", ofRow, k))
+		for k := range parts {
+			c.must(fmt.Sprintf("insert into r select %s from generate_series(300, 1, -1) i where i %% %d = %d", ofRow, parts, k))
 		}
 	}
 	verified := func(c *client, name, want string) {
@@ -83,9 +84,10 @@ func TestEveryFamilyIsProven(t *testing.T) {
 	}
 	dir := filepath.Join(t.TempDir(), "b")
 	first := map[string]string{}
-	for _, n := range []int{1, 3} {
-		c := connect(t, start(t, n, fewInline)[n-1], spread)
-		load(c, n > 1)
+	for _, n := range []int{1, 3, 5} {
+		nodes := start(t, n, fewInline)
+		c := connect(t, nodes[n-1], spread)
+		load(c, n)
 		for name, statement := range trained {
 			c.must(`train model "` + name + `" using ` + statement)
 			hash := c.one("select sha256 from ml.models where name = '" + name + "'")
@@ -97,6 +99,12 @@ func TestEveryFamilyIsProven(t *testing.T) {
 			if n == 3 {
 				verified(c, `"`+name+`"`, "t|snapshot|{}|NULL")
 			}
+		}
+		if read := strings.Join(c.must("explain analyze train model everywhere using ridge predict y as select x, y from r"), "\n"); strings.Count(read, "Node n") != n || strings.Contains(read, "read 0,") {
+			t.Errorf("not all of %d nodes read rows: %s", n, read)
+		}
+		for i := len(nodes) - 1; i > 0; i-- {
+			_ = nodes[i].Close()
 		}
 		if n == 1 {
 			c.must("backup to '" + dir + "'")

@@ -339,5 +339,5 @@ func rowsOf(m *model.Model, relation string, more []types.Datum, put func(row []
 			return err
 		}
 	}
-	return pgerr.New(pgerr.WrongObjectType, "a %s model has no %s", m.Algorithm, strings.ReplaceAll(relation, "_", " "))
+	return pgerr.New(pgerr.WrongObjectType, "models of %s have no %s", m.Algorithm, strings.ReplaceAll(relation, "_", " "))
 }

@@ -29,6 +29,7 @@ type drive struct {
 	show      *query.Explain        // set by EXPLAIN
 	base      *catalog.ModelVersion // the version that a warm start goes on from; nil for none
 	chance    bool                  // of a verification: the query's rows depend on more than its tables
+	chooses   bool                  // likewise: it leaves rows out by their order
 
 	result  *train.Result
 	groups  *catalog.ModelGroups // of a training of groups
@@ -138,7 +139,7 @@ func (d *drive) read(ctx context.Context) (*reading, error) {
 	}
 	if d.rec != nil && d.rec.job.Verify != 0 {
 		_, same := p.Query.Identity(func(s *plan.Source) bool { return !source.IsFile(s.Name) })
-		d.chance = !same
+		d.chance, d.chooses = !same, p.Query.Chooses()
 	}
 	return &reading{run, p.Query, sync.OnceFunc(run.Close)}, nil
 }

@@ -12,8 +12,26 @@ import (
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
-// find returns the newest training of a model for which ok is true.
+// find returns the newest training of a model for which ok is true, nil for none.
 func find(c *query.Caller, st *catalog.State, name []string, ok func(*catalog.Job) bool) (*catalog.Job, error) {
+	found := trainingsOf(c, st, name, ok)
+	if len(found) == 0 {
+		return nil, nil
+	}
+	newest := found[len(found)-1]
+	return newest, owned(c, st, newest)
+}
+
+// owned is the error for a training that the caller may not stop or resume.
+func owned(c *query.Caller, st *catalog.State, job *catalog.Job) error {
+	if !st.Inherits(c.Role, job.Owner) {
+		return pgerr.New(pgerr.InsufficientPrivilege, "must be owner of training job %s", job.Model)
+	}
+	return nil
+}
+
+// trainingsOf returns the trainings of a model for which ok is true, the newest last.
+func trainingsOf(c *query.Caller, st *catalog.State, name []string, ok func(*catalog.Job) bool) (found []*catalog.Job) {
 	schemas := c.Schemas(st)
 	if len(name) > 1 {
 		schemas = nil
@@ -21,21 +39,17 @@ func find(c *query.Caller, st *catalog.State, name []string, ok func(*catalog.Jo
 			schemas = append(schemas, sc)
 		}
 	}
-	var found *catalog.Job
 	for _, sc := range schemas {
 		for _, j := range st.Jobs() {
 			if j.Schema == sc.OID && j.Model == name[len(name)-1] && ok(j) {
-				found = j
+				found = append(found, j)
 			}
 		}
 		if found != nil {
 			break
 		}
 	}
-	if found != nil && !st.Inherits(c.Role, found.Owner) {
-		return nil, pgerr.New(pgerr.InsufficientPrivilege, "must be owner of training job %s", found.Model)
-	}
-	return found, nil
+	return found
 }
 
 // cancellable reports whether CANCEL TRAINING means a job: one that runs, but not somebody else's verification, which does not stand
@@ -44,21 +58,45 @@ func cancellable(c *query.Caller, st *catalog.State, job *catalog.Job) bool {
 	return job.State == catalog.JobRunning && (job.Verify == 0 || st.Inherits(c.Role, job.Owner))
 }
 
-// Cancel asks the running training of a model to stop, or one of its trials.
+// cancelled returns the changes that stop all trainings of a model, which two sessions may have begun: those that the caller may stop.
+func cancelled(c *query.Caller, st *catalog.State, name []string) ([]catalog.Change, error) {
+	var changes []catalog.Change
+	var denied error
+	for _, job := range trainingsOf(c, st, name, func(job *catalog.Job) bool { return cancellable(c, st, job) }) {
+		if err := owned(c, st, job); err != nil {
+			denied = err
+			continue
+		}
+		changes = append(changes, &catalog.CancelJob{OID: job.OID})
+	}
+	if changes == nil {
+		return nil, denied
+	}
+	return changes, nil
+}
+
+// Cancel asks the running trainings of a model to stop, or a trial of the newest.
 func (j *Jobs) Cancel(ctx context.Context, c *query.Caller, name []string, trial int) error {
 	if err := j.cfg.Catalog.Barrier(ctx); err != nil {
 		return err
 	}
 	st := j.cfg.Catalog.Current()
+	if trial == 0 {
+		changes, err := cancelled(c, st, name)
+		if err == nil && changes == nil {
+			err = notRunning(name)
+		}
+		if err != nil {
+			return err
+		}
+		return j.cfg.Catalog.Commit(ctx, changes)
+	}
 	job, err := find(c, st, name, func(job *catalog.Job) bool { return cancellable(c, st, job) })
 	if err != nil {
 		return err
 	}
 	if job == nil {
-		return pgerr.New(pgerr.UndefinedObject, "no training of model \"%s\" is running", strings.Join(name, "."))
-	}
-	if trial == 0 {
-		return j.cfg.Catalog.Commit(ctx, []catalog.Change{&catalog.CancelJob{OID: job.OID}})
+		return notRunning(name)
 	}
 	at := slices.IndexFunc(job.Trials, func(t catalog.ModelTrial) bool { return t.Number == trial })
 	switch {
@@ -69,6 +107,10 @@ func (j *Jobs) Cancel(ctx context.Context, c *query.Caller, name []string, trial
 		return pgerr.New(pgerr.ObjectNotInPrerequisiteState, "trial %d of the training of model \"%s\" has ended: it is %s", trial, strings.Join(name, "."), job.Trials[at].State)
 	}
 	return j.cfg.Catalog.Commit(ctx, []catalog.Change{&catalog.CancelTrial{OID: job.OID, Trial: trial}})
+}
+
+func notRunning(name []string) error {
+	return pgerr.New(pgerr.UndefinedObject, "no training of model \"%s\" is running", strings.Join(name, "."))
 }
 
 // Resume continues a training from its last checkpoint and waits for its model. If the training is

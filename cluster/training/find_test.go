@@ -1,10 +1,12 @@
 package training
 
 import (
+	"reflect"
 	"testing"
 
 	"github.com/tributarydb/tributary/cluster/query"
 	"github.com/tributarydb/tributary/sql/catalog"
+	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -24,5 +26,30 @@ func TestCancellable(t *testing.T) {
 		if err != nil || job == nil || job.OID != want {
 			t.Errorf("role %d: %+v %v, not job %d", role, job, err, want)
 		}
+	}
+}
+
+// TestAllOfANameAreCancelled: two sessions may train a model of one name; both end, but not what somebody else trains.
+func TestAllOfANameAreCancelled(t *testing.T) {
+	const owner, other types.OID = 20001, 20002
+	changes := []catalog.Change{&catalog.PutRole{Role: &catalog.Role{OID: owner, Name: "o"}}, &catalog.PutRole{Role: &catalog.Role{OID: other, Name: "a"}}}
+	for i, by := range []types.OID{owner, owner, other} {
+		changes = append(changes, &catalog.PutJob{Job: &catalog.Job{OID: types.OID(20010 + i), Schema: catalog.PublicOID, Model: "m", Owner: by, State: catalog.JobRunning}})
+	}
+	changes = append(changes, &catalog.PutJob{Job: &catalog.Job{OID: 20020, Schema: catalog.PublicOID, Model: "m", Owner: owner, State: catalog.JobFailed}})
+	st, err := catalog.New().Apply(changes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := []string{"public", "m"}
+	got, err := cancelled(&query.Caller{Role: owner}, st, name)
+	if want := []catalog.Change{&catalog.CancelJob{OID: 20010}, &catalog.CancelJob{OID: 20011}}; err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("%v %v", got, err)
+	}
+	if got, err := cancelled(&query.Caller{Role: 20003}, st, name); !pgerr.Is(err, pgerr.InsufficientPrivilege) {
+		t.Errorf("a role that owns none cancels %v: %v", got, err)
+	}
+	if got, err := cancelled(&query.Caller{Role: owner}, st, []string{"public", "n"}); got != nil || err != nil {
+		t.Errorf("no training: %v %v", got, err)
 	}
 }

@@ -256,6 +256,8 @@ func (q *Verifying) reason(j *Jobs, out *Verification, d *drive) string {
 		return "the rows that it was trained on are kept no longer, and tables have changed since"
 	case d.chance:
 		return "its query reads more than tables, such as files, or calls functions whose results are not the same each time"
+	case d.chooses:
+		return "its query leaves out rows by LIMIT, and if ORDER BY does not tell all rows apart, others each time"
 	case cancelled:
 		return "a trial of its search was cancelled"
 	case v.Origin == nil:

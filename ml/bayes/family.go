@@ -32,7 +32,9 @@ var (
 // Info implements family.Family.
 func (bayes) Info() family.Info {
 	return family.Info{Name: "naive_bayes", Synonyms: []string{"naive_bayes_classifier", "gaussian_nb", "categorical_nb"}, Task: family.Classification,
-		Doc: "Classes by Bayes' rule, of features that are independent within a class."}
+		Doc:     "Classes by Bayes' rule, of features that are independent within a class.",
+		Sparse:  "naive_bayes with model = 'multinomial' or 'bernoulli'",
+		Instead: map[string]string{"multinomial_nb": "naive_bayes … WITH (model = 'multinomial')", "bernoulli_nb": "naive_bayes … WITH (model = 'bernoulli')"}}
 }
 
 // Options implements family.Family.

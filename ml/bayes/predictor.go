@@ -209,52 +209,30 @@ func difference(a, b float64) float64 {
 	return a - b
 }
 
+// marginTiles is how many tiles are worked on at a time, of all classes: their numbers stay in the caches.
+const marginTiles = 64
+
 // margins sets z to log P(class)·P(row | class), class by class, of the rows with those that fill up the last tile.
 func (p *predictor) margins(z []float64, b *block.Block) {
 	n, d, slots := b.Padded(), p.f.Dense, p.f.OneHot
-	var wide []float64
-	if b.X32 != nil {
-		wide = make([]float64, d*f64.Lanes)
-	}
-	for i := 0; i < n; i += f64.Lanes {
-		var x []float64
-		if x = wide; b.X32 != nil {
-			f64.Widen(x, b.X32[i*d:(i+f64.Lanes)*d])
-		} else {
-			x = b.X64[i*d : (i+f64.Lanes)*d]
-		}
-		code := b.Code[i*b.Codes : (i+f64.Lanes)*b.Codes]
+	for i := 0; i < n; i += marginTiles * f64.Lanes {
+		to := min(i+marginTiles*f64.Lanes, n)
 		for c, base := range p.base {
-			var t [f64.Lanes]float64
+			t := z[c*n+i : c*n+to]
 			for l := range t {
 				t[l] = base
 			}
-			for at, s := range code {
-				if s >= 0 {
-					t[at%f64.Lanes] += p.slot[c*slots+int(s)]
+			for from := 0; from < len(t) && b.Codes > 0; from += f64.Lanes {
+				for at, s := range b.Code[(i+from)*b.Codes : (i+from+f64.Lanes)*b.Codes] {
+					if s >= 0 {
+						t[from+at%f64.Lanes] += p.slot[c*slots+int(s)]
+					}
 				}
 			}
-			first := p.first[c*d : (c+1)*d]
-			for j, m := range first {
-				v := (*[f64.Lanes]float64)(x[j*f64.Lanes:])
-				switch by := p.factor[c*d+j]; p.kind {
-				case mixed:
-					for l := range t {
-						t[l] = f64.FMA(float64((v[l]-m)*(v[l]-m)), by, t[l])
-					}
-				case multinomial:
-					for l := range t {
-						t[l] = f64.FMA(v[l], m, t[l])
-					}
-				case bernoulli:
-					for l := range t {
-						if v[l] > 0 {
-							t[l] += by
-						} else if v[l] != v[l] {
-							t[l] = v[l]
-						}
-					}
-				}
+			if b.X32 != nil {
+				ofNumbers(p, t, b.X32[i*d:to*d], c)
+			} else {
+				ofNumbers(p, t, b.X64[i*d:to*d], c)
 			}
 			for l := 0; l < len(t) && b.Sparse != nil; l++ {
 				t[l] += p.ofTerms(b, i+l, c, 0, slots)
@@ -263,8 +241,34 @@ func (p *predictor) margins(z []float64, b *block.Block) {
 				if v != v { // a number is missing
 					v = p.prior[c]
 					p.terms(b, i+l, c, func(_ int, by float64) { v += by })
+					t[l] = v
 				}
-				z[c*n+i+l] = v
+			}
+		}
+	}
+}
+
+// ofNumbers adds to t what the numbers x of whole tiles are for a class, NaN where one is missing.
+func ofNumbers[T f64.Elem](p *predictor, t []float64, x []T, c int) {
+	d := p.f.Dense
+	first, factor := p.first[c*d:(c+1)*d], p.factor[c*d:(c+1)*d]
+	switch p.kind {
+	case mixed:
+		f64.SquareMargins(t, x, first, factor)
+	case multinomial:
+		f64.Margins(t, x, first)
+	case bernoulli:
+		for i := 0; i < len(t); i += f64.Lanes {
+			t := t[i:][:f64.Lanes]
+			for j, by := range factor {
+				bits := math.Float64bits(by)
+				for l, v := range x[i*d+j*f64.Lanes:][:f64.Lanes] {
+					var is uint64
+					if v > 0 {
+						is = 1
+					}
+					t[l] += math.Float64frombits(bits&-is) + float64(v-v) // NaN for NaN
+				}
 			}
 		}
 	}

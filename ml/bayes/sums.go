@@ -161,7 +161,7 @@ func (w *worker) PassBytes(s *family.Step) (pass, partial int64) {
 	if s.Op == opBounds {
 		return 0, 16 * int64(f.Dense)
 	}
-	return 0, sumsBytes(k, int64(f.Dense), int64(f.OneHot))
+	return chunkBytes + 32*k, sumsBytes(k, int64(f.Dense), int64(f.OneHot))
 }
 
 // sumsBytes is the size of opSums' partial.
@@ -187,7 +187,26 @@ type pass struct {
 	op   uint8
 	grid *grid
 	out  *partial
+
+	rows    chunk
+	moments []f64.Moments // by class, of a column of a chunk
 }
+
+// chunk is what counts of consecutive rows, whole tiles.
+type chunk struct {
+	n      int
+	class  [f64.MomentRows]int
+	small  [f64.MomentRows]uint8 // the same, noClass for a row that does not count
+	weight [f64.MomentRows]int64 // 0: the row does not count
+	share  [f64.MomentRows]float64
+	whole  bool  // all shares are 1, and small has the classes
+	one    int64 // the weight of those rows
+}
+
+const (
+	noClass    = math.MaxUint8
+	chunkBytes = f64.MomentRows * (8 + 1 + 8 + 8)
+)
 
 func (p *pass) reset() {
 	f, k := p.set.Fitted, p.set.Classes()
@@ -199,6 +218,7 @@ func (p *pass) reset() {
 		}
 		return
 	}
+	p.moments = make([]f64.Moments, k)
 	p.out.Weights, p.out.Sums, p.out.Slots = make([]int64, k), make([]int64, k*f.Dense), make([]int64, k*f.OneHot)
 	if p.kind == mixed {
 		p.out.Squares = make([]exact.Wide, k*f.Dense)
@@ -214,46 +234,62 @@ func (p *pass) Partial() family.Message {
 
 // Add implements family.Pass.
 func (p *pass) Add(ctx context.Context, r family.Rows, b *block.Block) error {
-	classes := p.set.Classes()
-	for i := r.From; i < min(r.To, b.Rows); i += f64.Lanes {
-		if i&0x3fff == 0 && ctx.Err() != nil {
+	for i := r.From; i < min(r.To, b.Rows); i += f64.MomentRows {
+		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		n := min(f64.Lanes, b.Rows-i)
+		n := min(f64.MomentRows, r.To-i, b.Rows-i)
 		if p.op == opBounds {
 			p.bounds(b, i, n)
 			continue
 		}
-		var class [f64.Lanes]int
-		var share [f64.Lanes]float64
-		var weight [f64.Lanes]int64
-		for l := range n {
-			w := b.W[i+l]
-			if !(w > 0) {
-				continue
-			}
-			class[l], share[l], weight[l] = int(b.Y[i+l]), w*p.grid.Unit, exact.Whole(w*p.grid.Weight)
-			if class[l] < 0 || class[l] >= classes {
-				return pgerr.Internal("a row is of no class")
-			}
-			p.out.Weights[class[l]] += weight[l]
+		if err := p.take(b, i, n); err != nil {
+			return err
 		}
+		to := i + p.rows.n
 		switch {
 		case b.Dense == 0:
 		case b.X32 != nil:
-			numbers(p, b.X32[i*b.Dense:(i+f64.Lanes)*b.Dense], &class, &share, &weight)
+			numbers(p, b.X32[i*b.Dense:to*b.Dense])
 		default:
-			numbers(p, b.X64[i*b.Dense:(i+f64.Lanes)*b.Dense], &class, &share, &weight)
+			numbers(p, b.X64[i*b.Dense:to*b.Dense])
 		}
-		slots := p.set.Fitted.OneHot
-		for at, s := range b.Code[i*b.Codes : (i+f64.Lanes)*b.Codes] {
-			if l := at % f64.Lanes; s >= 0 && weight[l] != 0 {
-				p.out.Slots[class[l]*slots+int(s)] += weight[l]
+		slots, q := p.set.Fitted.OneHot, &p.rows
+		for from := i; from < to && b.Codes > 0; from += f64.Lanes {
+			for at, s := range b.Code[from*b.Codes : (from+f64.Lanes)*b.Codes] {
+				if l := from - i + at%f64.Lanes; s >= 0 && q.weight[l] != 0 {
+					p.out.Slots[q.class[l]*slots+int(s)] += q.weight[l]
+				}
 			}
 		}
 		for l := 0; l < n && b.Sparse != nil; l++ {
-			p.terms(b, i+l, class[l], weight[l])
+			p.terms(b, i+l, q.class[l], q.weight[l])
 		}
+	}
+	return nil
+}
+
+// take makes n rows from row i on the rows of the pass, and adds their weights.
+func (p *pass) take(b *block.Block, i, n int) error {
+	q, classes := &p.rows, p.set.Classes()
+	q.n, q.whole = f64.Tiles(n)*f64.Lanes, classes <= noClass
+	for l := range q.n {
+		q.class[l], q.small[l], q.weight[l] = 0, noClass, 0
+		if l >= n || !(b.W[i+l] > 0) {
+			continue
+		}
+		w, class := b.W[i+l], int(b.Y[i+l])
+		if class < 0 || class >= classes {
+			return pgerr.Internal("a row is of no class")
+		}
+		q.class[l], q.share[l], q.weight[l] = class, w*p.grid.Unit, exact.Whole(w*p.grid.Weight)
+		if q.share[l] != 1 {
+			q.whole = false
+		}
+		if q.weight[l] != 0 {
+			q.small[l], q.one = uint8(class), q.weight[l]
+		}
+		p.out.Weights[class] += q.weight[l]
 	}
 	return nil
 }
@@ -274,35 +310,86 @@ func (p *pass) terms(b *block.Block, i, class int, weight int64) {
 	}
 }
 
-// numbers adds the numbers of a tile; rows that do not count have a weight of 0.
-func numbers[T f64.Elem](p *pass, x []T, class *[f64.Lanes]int, share *[f64.Lanes]float64, weight *[f64.Lanes]int64) {
-	g, o := p.grid, p.out
+// numbers adds the numbers x of the pass's rows, those of a column at once where all rows have one and count alike.
+func numbers[T f64.Elem](p *pass, x []T) {
+	g, o, q := p.grid, p.out, &p.rows
 	d := len(g.Shift)
 	for j, shift := range g.Shift {
-		scale := g.Scale[j]
-		for l, v := range x[j*f64.Lanes:][:f64.Lanes] {
-			x, at := float64(v), class[l]*d+j
-			switch {
-			case weight[l] == 0:
-			case x != x:
-				if o.Missing == nil {
-					o.Missing = make([]int64, len(o.Sums))
+		col := x[j*f64.Lanes:]
+		if q.whole && p.kind != bernoulli {
+			clear(p.moments)
+			if f64.ClassMoments(p.moments, col, d, shift, g.Scale[j], q.small[:q.n]) {
+				for c := range p.moments {
+					m := &p.moments[c]
+					if o.Sums[c*d+j] += m.Sum; p.kind == mixed {
+						hi, lo := m.Squares()
+						o.Squares[c*d+j].Plus(exact.Wide{Hi: hi, Lo: lo})
+					}
 				}
-				o.Missing[at] += weight[l]
-			case p.kind == bernoulli:
-				if x > 0 {
-					o.Sums[at] += weight[l]
-				}
-			default:
-				q := exact.Whole(float64(x-shift) * scale)
-				by := q
-				if share[l] != 1 {
-					by = exact.Whole(share[l] * float64(q))
-				}
-				o.Sums[at] += by
-				if p.kind == mixed {
-					o.Squares[at].AddProduct(by, q)
-				}
+				continue
+			}
+		}
+		if q.whole && p.kind == bernoulli && above(p, col, d, j) {
+			continue
+		}
+		for from := 0; from < q.n; from += f64.Lanes {
+			oneByOne(p, col[from*d:][:f64.Lanes], j, from)
+		}
+	}
+}
+
+// above adds the numbers of rows whose number of column j is above 0; all rows that count have one weight. It returns
+// false where one of them is NaN.
+func above[T f64.Elem](p *pass, x []T, d, j int) (ok bool) {
+	q, odd := &p.rows, T(0)
+	var n [noClass + 1]int64
+	for from := 0; from < q.n; from += f64.Lanes {
+		class := q.small[from:][:f64.Lanes]
+		for l, v := range x[from*d:][:f64.Lanes] {
+			var is int64
+			if v > 0 {
+				is = 1
+			}
+			n[class[l]] += is
+			odd += v - v
+		}
+	}
+	if odd != 0 { // NaN
+		return false
+	}
+	for c := range p.moments {
+		p.out.Sums[c*d+j] += n[c] * q.one
+	}
+	return true
+}
+
+// oneByOne adds the numbers of column j of a tile; rows that do not count have a weight of 0.
+func oneByOne[T f64.Elem](p *pass, x []T, j, from int) {
+	g, o, q := p.grid, p.out, &p.rows
+	d, shift, scale := len(g.Shift), g.Shift[j], g.Scale[j]
+	for l, v := range x {
+		x, l := float64(v), from+l
+		at := q.class[l]*d + j
+		switch {
+		case q.weight[l] == 0:
+		case x != x:
+			if o.Missing == nil {
+				o.Missing = make([]int64, len(o.Sums))
+			}
+			o.Missing[at] += q.weight[l]
+		case p.kind == bernoulli:
+			if x > 0 {
+				o.Sums[at] += q.weight[l]
+			}
+		default:
+			n := exact.Whole(float64(x-shift) * scale)
+			by := n
+			if q.share[l] != 1 {
+				by = exact.Whole(q.share[l] * float64(n))
+			}
+			o.Sums[at] += by
+			if p.kind == mixed {
+				o.Squares[at].AddProduct(by, n)
 			}
 		}
 	}

@@ -1,8 +1,11 @@
 package decomp
 
 import (
+	"math"
+
 	"github.com/tributarydb/tributary/exec/kernel/f64"
 	"github.com/tributarydb/tributary/ml/family"
+	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -27,8 +30,9 @@ const (
 )
 
 var options = []*family.Option{
-	{Names: []string{"n_components", "num_principal_components"}, Type: "integer", Default: "all",
-		Doc: "The number of components, at most that of the encoded features and that of rows.", Read: family.Integer(1, 1e6)},
+	{Names: []string{"n_components", "num_principal_components", "pca_explained_variance_ratio"}, Type: "number", Default: "all",
+		Doc:  "The number of components, at most that of the encoded features and that of rows; or, below 1, the share of the variance of which the first ones explain more, by the solvers `full` and `tsqr`.",
+		Read: family.Number("an integer from 1 to 1000000, or a share of the variance below 1", 0, 1e6, func(f float64) bool { return f > 0 && (f < 1 || f == math.Trunc(f)) })},
 	{Names: []string{"solver", "svd_solver", "pca_solver"}, Type: "text", Default: "`auto`",
 		Doc: "`full`: eigenvectors of the exact Gram matrix; `tsqr`: a tall and skinny QR decomposition, which is slower but accurate for singular values below 1e-8 of the greatest too; " +
 			"`randomized`: a few passes over the rows for a few components of many features; `davidson`: as accurate as `full` and faster for few components, by an approximate Gram matrix whose error further passes correct; " +
@@ -73,6 +77,10 @@ func (f decomp) Plan(r *family.Request) (*family.Plan, error) {
 func fit(o *family.Values, solver string) error {
 	other := solver != randomized && solver != auto
 	const why = "It is for the solver randomized."
+	if share := o.Float("n_components", 1); share < 1 && (solver == randomized || solver == davidson) {
+		return pgerr.New(pgerr.InvalidParameterValue, "the solver %s needs the number of components, and not their share of the variance", solver).At(o.Pos("n_components")).
+			WithHint("Leave the solver out, or name a number.")
+	}
 	return o.Fit(family.Unfit{Option: "power_iterations", Why: why, If: other}, family.Unfit{Option: "n_oversamples", Why: why, If: other})
 }
 

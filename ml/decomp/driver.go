@@ -24,9 +24,10 @@ type driver struct {
 	center bool
 	whiten bool
 	solver string
-	d, k   int // columns and components
-	follow int // directions that randomized follows
-	passes int // of randomized
+	d, k   int     // columns and components
+	share  float64 // of the variance, which tells the number of components; 0: k does
+	follow int     // directions that randomized follows
+	passes int     // of randomized
 	kept   family.Charge
 
 	s    progress
@@ -58,12 +59,16 @@ func (f decomp) NewDriver(s *family.Setup, n *family.Node) (family.Driver, error
 		return nil, pgerr.New(pgerr.InvalidParameterValue, "the features have no values to find components of")
 	}
 	most := int(min(int64(d.d), s.Rows))
-	if d.k = o.Int("n_components", most); d.k > most {
+	if d.k = o.Int("n_components", most); d.k == 0 {
+		d.k, d.share = most, o.Float("n_components", 1)
+	}
+	if d.k > most {
 		return nil, pgerr.New(pgerr.InvalidParameterValue, "n_components is %d, but there are only %d", d.k, most).At(o.Pos("n_components")).
 			WithDetail("There are at most as many components as encoded features, %d, and as rows, %d.", d.d, s.Rows)
 	}
 	if d.solver == auto {
 		switch d.solver = full; {
+		case d.share > 0:
 		case d.d > fullMost && d.k < d.d/few:
 			d.solver = randomized
 		case d.d >= davidsonLeast && d.d <= fullMost && d.guarded() <= d.d/davidsonShare && s.Rows >= davidsonRows*int64(d.d):
@@ -434,7 +439,7 @@ func (d *driver) finish(weight, total float64, sum, values []float64, vectors []
 	if !d.center { // of svd: the variance of the projections, as scikit-learn computes it
 		total -= f64.Dot(mean, mean)
 	}
-	left := total
+	left, explained := total, 0.0
 	for i, v := range vectors {
 		value := math.Max(values[i], 0)
 		positive(v)
@@ -450,6 +455,10 @@ func (d *driver) finish(weight, total float64, sum, values []float64, vectors []
 		}
 		left -= value
 		m.variance, m.ratio = append(m.variance, value), append(m.ratio, ratio)
+		if explained += ratio; d.share > 0 && explained > d.share {
+			m.k = i + 1
+			break
+		}
 	}
 	if d.center {
 		m.mean = mean

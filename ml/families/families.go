@@ -51,9 +51,7 @@ func Decoder(name string) (family.Family, error) {
 
 // planned lists algorithm names of other systems that are not supported.
 var planned = []string{"automl_classifier", "automl_regressor", "dnn_linear_combined_classifier", "dnn_linear_combined_regressor",
-	"onnx", "tensorflow", "tensorflow_lite", "transform_only",
-	"decision_tree_classifier", "decision_tree_regressor", "extra_trees_classifier", "extra_trees_regressor", "multinomial_nb", "bernoulli_nb", "complement_nb",
-	"dbscan", "mini_batch_kmeans", "nmf", "sgd_classifier", "sgd_regressor", "svc", "svr"}
+	"onnx", "tensorflow", "tensorflow_lite", "transform_only", "extra_trees_classifier", "extra_trees_regressor", "complement_nb", "dbscan", "nmf", "svr"}
 
 // Names returns the names of all families.
 func Names() (out []string) {
@@ -61,6 +59,18 @@ func Names() (out []string) {
 		out = append(out, f.Info().Name)
 	}
 	return out
+}
+
+// That names the families of which a hint says something, each once.
+func That(says func(i *family.Info) string) string {
+	var out []string
+	for _, f := range All {
+		i := f.Info()
+		if s := says(&i); s != "" && !slices.Contains(out, s) {
+			out = append(out, s)
+		}
+	}
+	return strings.Join(out, "; ")
 }
 
 // Find returns a family by its name or a synonym, and the task that the name asks for,
@@ -78,6 +88,13 @@ func Find(name string) (family.Family, family.Task, error) {
 	}
 	if _, ok := (&family.Info{Synonyms: planned}).Asks(name); ok {
 		return nil, "", pgerr.Unsupported("algorithm %q is not supported", name).WithHint("%s", hint)
+	}
+	for _, f := range All {
+		for other, write := range f.Info().Instead {
+			if _, ok := (&family.Info{Name: other}).Asks(name); ok {
+				return nil, "", pgerr.Unsupported("algorithm %q is not supported", name).WithHint("Write USING %s.", write)
+			}
+		}
 	}
 	e := pgerr.New(pgerr.InvalidParameterValue, "unrecognized algorithm %q", name)
 	if near := family.Nearest(name, names); near != "" {

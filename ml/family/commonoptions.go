@@ -10,7 +10,7 @@ var Common = []*Option{
 		}
 		return v.Word(), nil
 	}},
-	{Names: []string{"label", "target", "target_column", "input_label_cols"}, Type: "column", Default: "the column `label`",
+	{Names: []string{"label", "target", "target_column", "input_label_cols", "time_series_data_col", "rating_col"}, Type: "column", Default: "the column `label`",
 		Doc: "What is predicted, or a list of it. `PREDICT` says the same.", Read: columnNames},
 	{Names: []string{"weight", "weight_column", "instance_weight_col", "sample_weight"}, Type: "column", Default: "every row counts 1",
 		Doc: "The column that says how much a row counts. It is not a feature.", Read: ColumnName},

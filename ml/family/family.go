@@ -51,6 +51,11 @@ type Info struct {
 	// Task is what it does; "" of a family that classifies and regresses.
 	Task Task
 	Doc  string // a sentence for the manual
+	// Sparse and Regressed name it, with the options that it needs, in hints of families that cannot: where it takes
+	// sparse features, and where it takes columns beside the times of a series.
+	Sparse, Regressed string
+	// Instead says by other systems' names of algorithms, which are no synonyms, what to write for them.
+	Instead map[string]string
 }
 
 // Tasks lists what the family can do.

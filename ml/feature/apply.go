@@ -9,6 +9,7 @@ import (
 	"github.com/tributarydb/tributary/exec/kernel/f64"
 	"github.com/tributarydb/tributary/ml/block"
 	"github.com/tributarydb/tributary/ml/canon"
+	"github.com/tributarydb/tributary/ml/numbering"
 	"github.com/tributarydb/tributary/ml/record"
 	"github.com/tributarydb/tributary/ml/words"
 	"github.com/tributarydb/tributary/sql/types"
@@ -103,14 +104,14 @@ func (w *labels) fill(b *block.Block, v *record.View, from, to int) {
 // finder returns the number of a key, -1 for an unknown one.
 type finder struct {
 	keys []string // few
-	many numbering
+	many numbering.Keys
 }
 
 func newFinder(keys []string) finder {
 	if len(keys) <= 6 {
 		return finder{keys: keys}
 	}
-	return finder{many: numbered(keys)}
+	return finder{many: numbering.Of(keys)}
 }
 
 // lookup is a column's finder, made when it is first needed: of many categories that takes
@@ -136,7 +137,7 @@ func (f *finder) find(key []byte) int32 {
 			return int32(i)
 		}
 	}
-	return f.many.find(key)
+	return f.many.Find(key)
 }
 
 // finder returns the number of a category by its key: after those of categories with

@@ -372,7 +372,7 @@ func (k *collector) categories(v *record.View, i, from, n int, w []float64) erro
 			t.w.add(weight, k.weighted)
 		}
 	}
-	if len(k.counter.keys) > maxDistinct {
+	if len(k.counter.List) > maxDistinct {
 		return errManyCategories(k.col.Name)
 	}
 	return nil

@@ -94,25 +94,38 @@ func (f *Fitted) lengths(cols []arrow.Array, n int) error {
 	return nil
 }
 
-// tiler encodes float4 columns, each of which is one dense column, tile by tile.
+// tiler encodes columns, each of which is one dense column, tile by tile: float4 to float32, or float8.
 type tiler struct {
 	cols        [][]float32
+	wide        [][]float64
 	plain       bool // no transform
 	center, inv []float64
 }
 
 // newTiler returns nil where there are other columns, or NULLs.
 func (f *Fitted) newTiler(s *columns) *tiler {
-	if !f.Narrow || f.Codes > 0 || f.Dense != len(f.Cols) {
+	if f.Codes > 0 || f.Dense != len(f.Cols) {
 		return nil
 	}
 	t := &tiler{}
-	for _, arr := range s.cols {
-		a, ok := arr.(*array.Float32)
-		if !ok || a.NullN() > 0 {
+	for i, arr := range s.cols {
+		switch a := arr.(type) {
+		case *array.Float32:
+			if !f.Narrow {
+				return nil
+			}
+			t.cols = append(t.cols, a.Float32Values())
+		case *array.Float64:
+			if f.Narrow || f.Cols[i].Type.OID != types.Float8OID {
+				return nil
+			}
+			t.wide = append(t.wide, a.Float64Values())
+		default:
 			return nil
 		}
-		t.cols = append(t.cols, a.Float32Values())
+		if arr.NullN() > 0 {
+			return nil
+		}
 	}
 	for i := range f.Cols {
 		switch f.Cols[i].Encoder {
@@ -129,6 +142,9 @@ func (f *Fitted) newTiler(s *columns) *tiler {
 // it leaves zeros and returns false.
 func (t *tiler) fill(b *block.Block, from, to int) bool {
 	d, all := b.Dense, (to-from)%f64.Lanes == 0
+	if t.wide != nil {
+		return t.fillWide(b.X64[from*d:f64.Tiles(to)*f64.Lanes*d], from, to, d, all)
+	}
 	x := b.X32[from*d : f64.Tiles(to)*f64.Lanes*d]
 	switch {
 	case !all:
@@ -139,6 +155,19 @@ func (t *tiler) fill(b *block.Block, from, to int) bool {
 	}
 	if !all {
 		clear(x)
+	}
+	return all
+}
+
+func (t *tiler) fillWide(x []float64, from, to, d int, all bool) bool {
+	for j, col := range t.wide {
+		all = all && f64.TileColumn64(x[j*f64.Lanes:], d, col[from:to])
+	}
+	switch {
+	case !all:
+		clear(x)
+	case !t.plain:
+		f64.Standardize(x, t.center, t.inv)
 	}
 	return all
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/ml/block"
+	"github.com/tributarydb/tributary/ml/numbering"
 	"github.com/tributarydb/tributary/ml/record"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -94,13 +95,13 @@ func TestCodesOfNumbersAreCached(t *testing.T) {
 		src := &columns{cols: []arrow.Array{batch.FromSlice(arrow.PrimitiveTypes.Int64, vals, valid), batch.FromSlice(arrow.PrimitiveTypes.Int32, small, nil)},
 			typ: []types.Type{types.Int8, types.Int4}}
 		for c := range src.cols {
-			var seen, all numbering
-			find := func(n *numbering) func([]byte) int32 {
+			var seen, all numbering.Keys
+			find := func(n *numbering.Keys) func([]byte) int32 {
 				return func(key []byte) int32 {
 					if key == nil {
 						return -1
 					}
-					return n.number(key)
+					return n.Number(key)
 				}
 			}
 			code, slow := src.codes(c, find(&seen)), find(&all)

@@ -553,3 +553,21 @@ func NewFitted(cols []FitCol, label record.Column, keys []string, narrow bool) *
 	f.count()
 	return f
 }
+
+// scales returns, for columns that are one number or a code, what is subtracted
+// from each number and what the difference is multiplied by; plain says that all
+// are 0 and 1.
+func (f *Fitted) scales() (center, inv []float64, plain bool) {
+	plain = true
+	for i := range f.Cols {
+		c, off, by := &f.Cols[i], 0.0, 1.0
+		if c.Encoder == OneHot {
+			continue
+		}
+		if len(c.Center) > 0 {
+			off, by = c.Center[0], 1/c.Scale[0]
+		}
+		center, inv, plain = append(center, off), append(inv, by), plain && off == 0 && by == 1
+	}
+	return center, inv, plain
+}

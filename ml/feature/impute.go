@@ -119,13 +119,13 @@ func (k *joint) donor(row []float64, weight float64, weighted bool) error {
 	if !some || impute.Hash(k.key) > k.farthest {
 		return nil
 	}
-	if err := k.hold(int64(len(k.counter.keys)+1) * int64(donorBytes+2*len(k.key))); err != nil {
+	if err := k.hold(int64(len(k.counter.List)+1) * int64(donorBytes+2*len(k.key))); err != nil {
 		return err
 	}
 	t := k.counter.of(k.key)
 	t.n++
 	t.w.add(weight, weighted)
-	if len(k.counter.keys) < 2*impute.Samples(k.c.Boundaries) {
+	if len(k.counter.List) < 2*impute.Samples(k.c.Boundaries) {
 		return nil
 	}
 	kept := keepDonors(k.counter.list(), k.c)

@@ -6,8 +6,10 @@ import (
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/kernel/f64"
 	"github.com/tributarydb/tributary/ml/block"
+	"github.com/tributarydb/tributary/ml/numbering"
 	"github.com/tributarydb/tributary/ml/record"
 	"github.com/tributarydb/tributary/sql/pgerr"
+	"github.com/tributarydb/tributary/sql/types"
 )
 
 // Intake makes blocks directly from a query's batches, without the dataset's
@@ -24,6 +26,7 @@ type Intake struct {
 	src    columns
 	tiles  [][]float32 // the features of the batch, where they are float4 without NULLs
 	class  func(i int) int32
+	wide   [][]float64 // by feature, its values in the batch where it is float8 without NULLs and that is what is kept
 	truth  [][]float32 // the label's column of the batch, likewise
 	ids    classIDs
 	narrow [record.ViewRows]float32 // scratch: labels
@@ -91,7 +94,7 @@ func (k *Intake) Start(rows int) *block.Block {
 
 // Open makes b the batch that Add takes rows from. All of its rows count.
 func (k *Intake) Open(b *batch.Batch) error {
-	k.src.cols, k.tiles, k.truth, k.class = b.Cols, k.tiles[:0], k.truth[:0], nil
+	k.src.cols, k.tiles, k.wide, k.truth, k.class = b.Cols, k.tiles[:0], k.wide[:0], k.truth[:0], nil
 	for i, c := range k.s.Cols {
 		if c.Role != Ignored && !carries(b.Cols[i], c.Type) {
 			return pgerr.Internal("training column %q came as %s", c.Name, b.Cols[i].DataType())
@@ -101,6 +104,11 @@ func (k *Intake) Open(b *batch.Batch) error {
 		if a, ok := b.Cols[c].(*array.Float32); ok && k.s.Narrow && a.NullN() == 0 {
 			k.tiles = append(k.tiles, a.Float32Values())
 		}
+		var wide []float64
+		if a, ok := b.Cols[c].(*array.Float64); ok && !k.s.Narrow && a.NullN() == 0 && k.s.Cols[c].Type.OID == types.Float8OID {
+			wide = a.Float64Values()
+		}
+		k.wide = append(k.wide, wide)
 	}
 	if k.label >= 0 && !k.s.Classes {
 		if a, ok := b.Cols[k.label].(*array.Float32); ok && a.NullN() == 0 {
@@ -178,6 +186,12 @@ func (k *Intake) features(from, n int) error {
 		return nil
 	}
 	for j, c := range k.feats {
+		if k.wide[j] != nil && at%f64.Lanes == 0 && n%f64.Lanes == 0 {
+			if !f64.TileColumn64(b.X64[at*d+j*f64.Lanes:], d, k.wide[j][from:from+n]) {
+				return errNotFinite("feature", k.s.Cols[c].Name)
+			}
+			continue
+		}
 		vals := k.w.buf[:n]
 		nulls := readNumbers(&k.src, k.s.Cols[c].Type, k.s.Cols[c].Encoder, c, from, vals)
 		for _, v := range vals {
@@ -215,7 +229,7 @@ func (k *Intake) categories(from, n int) error {
 		for i := range n {
 			k.w.b.SetCode(k.rows+i, j, code(from+i))
 		}
-		if len(k.names[j].keys) > maxDistinct {
+		if len(k.names[j].List) > maxDistinct {
 			return errManyCategories(k.s.Cols[k.cats[j]].Name)
 		}
 	}
@@ -282,7 +296,7 @@ func (k *Intake) others(from, n int) error {
 // KeyBytes estimates the bytes of the categories' keys and counts.
 func (k *Intake) KeyBytes() (n int64) {
 	for _, m := range k.names {
-		n += m.bytes + int64(len(m.keys))*internedBytes
+		n += m.bytes + int64(len(m.List))*internedBytes
 	}
 	return n
 }
@@ -296,7 +310,7 @@ func (k *Intake) End() *Taken {
 	t.Rows, t.keys = k.rows, k.ids.keys[:len(k.ids.keys):len(k.ids.keys)]
 	t.cats = make([][]string, len(k.cats))
 	for j, m := range k.names {
-		t.cats[j] = m.keys[:len(m.keys):len(m.keys)]
+		t.cats[j] = m.List[:len(m.List):len(m.List)]
 	}
 	k.w.b.Clear(k.rows)
 	if k.stats != nil {
@@ -349,7 +363,7 @@ func (t *Taken) part(held bool) (rows []int32) {
 
 // interned numbers categories.
 type interned struct {
-	numbering
+	numbering.Keys
 	bytes int64 // of the keys
 }
 
@@ -362,9 +376,9 @@ func (m *interned) id(key []byte) int32 {
 	if key == nil {
 		return -1
 	}
-	was := len(m.keys)
-	id := m.number(key)
-	if len(m.keys) > was {
+	was := len(m.List)
+	id := m.Number(key)
+	if len(m.List) > was {
 		m.bytes += int64(len(key))
 	}
 	return id

@@ -8,6 +8,7 @@ import (
 
 	"github.com/tributarydb/tributary/exec/kernel/exact"
 	"github.com/tributarydb/tributary/ml/canon"
+	"github.com/tributarydb/tributary/ml/numbering"
 )
 
 // Stats are the statistics of rows that encoders are fitted to: of one leaf, or
@@ -524,7 +525,7 @@ func DecodeStats(d *canon.D) *Stats {
 
 // catCounter counts values.
 type catCounter struct {
-	numbering
+	numbering.Keys
 	hits []tally
 }
 
@@ -541,7 +542,7 @@ func (c *catCounter) of(key []byte) *tally {
 
 // slot returns the number of a key, which is the place of its tally.
 func (c *catCounter) slot(key []byte) int32 {
-	k := c.number(key)
+	k := c.Number(key)
 	if int(k) == len(c.hits) {
 		c.hits = append(c.hits, tally{})
 	}
@@ -571,15 +572,15 @@ func (c *catCounter) counted(keys []string, train, held hits) {
 			t.n += held[i]
 		}
 		if t.n > 0 {
-			c.keys, c.hits = append(c.keys, key), append(c.hits, t)
+			c.List, c.hits = append(c.List, key), append(c.hits, t)
 		}
 	}
 }
 
 // list returns the counts, ascending by key.
 func (c *catCounter) list() []CatCount {
-	out := make([]CatCount, 0, len(c.keys))
-	for i, k := range c.keys {
+	out := make([]CatCount, 0, len(c.List))
+	for i, k := range c.List {
 		out = append(out, CatCount{Key: k, N: c.hits[i].n, W: c.hits[i].w})
 	}
 	slices.SortFunc(out, func(a, b CatCount) int { return cmp.Compare(a.Key, b.Key) })

@@ -146,7 +146,7 @@ func (t *targetCounter) add(c *Col, v *record.View, i, from, n int, w []float64)
 		}
 		t.sums[k].add(weight, y[r])
 	}
-	if len(t.counter.keys) > maxTargetSums {
+	if len(t.counter.List) > maxTargetSums {
 		return errManyTargets(c.Name)
 	}
 	return nil
@@ -159,7 +159,7 @@ func (t *targetCounter) list() []CatCount {
 		return out
 	}
 	for i := range out {
-		out[i].Y = &t.sums[t.counter.find([]byte(out[i].Key))]
+		out[i].Y = &t.sums[t.counter.Find([]byte(out[i].Key))]
 	}
 	return out
 }

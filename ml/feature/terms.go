@@ -84,10 +84,10 @@ func (t *termCounter) add(c *Col, v *record.View, i, from, n int, w []float64) (
 			t.times[id]++
 			t.most = max(t.most, t.times[id])
 		})
-		if len(t.counter.keys) > maxSeen {
+		if len(t.counter.List) > maxSeen {
 			return nulls, errManyTerms(c.Name, maxSeen, "Take shorter n-grams, or fewer texts.")
 		}
-		for t.charge != nil && seenBytes*len(t.counter.keys)+t.size > t.charged {
+		for t.charge != nil && seenBytes*len(t.counter.List)+t.size > t.charged {
 			if err := t.charge(seenStep); err != nil {
 				return nulls, err
 			}

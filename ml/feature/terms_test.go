@@ -69,7 +69,7 @@ func TestTermsOfData(t *testing.T) {
 		if _, err := k.add(c, v, 0, 0, len(texts), nil); err != nil {
 			t.Fatal(err)
 		}
-		return len(k.counter.keys), charged
+		return len(k.counter.List), charged
 	}
 	long := strings.Repeat("x", 256)
 	if n, _ := count("a "+long+"y bc", long); n != 2 {

@@ -30,7 +30,7 @@ const (
 
 // autoregressive is ARIMA.
 var autoregressive = &method{
-	info: family.Info{Name: "arima", Synonyms: []string{"auto_arima", "sarimax", "arima_plus", "arima_plus_xreg"}, Task: family.Forecasting,
+	info: family.Info{Name: "arima", Synonyms: []string{"auto_arima", "sarimax", "arima_plus", "arima_plus_xreg"}, Task: family.Forecasting, Regressed: "arima",
 		Doc: "Values and errors before, of the last steps and seasons, in differences and beside regressors; the order of least AICc, or the one that is named."},
 	options: append(slices.Clip(shared),
 		&family.Option{Names: []string{autoOption}, Type: "boolean", Default: "true without `non_seasonal_order`",
@@ -42,7 +42,9 @@ var autoregressive = &method{
 		&family.Option{Names: []string{driftOption}, Type: "boolean", Default: "false with `non_seasonal_order`, else as AICc has it",
 			Doc: "Whether a series of one difference has a drift. It needs `non_seasonal_order`.", Read: family.Boolean},
 		family.Holidays,
-		&family.Option{Names: []string{"holiday_region"}, Type: "text", Doc: "Not supported: there is no calendar of regions here. Name a relation of days: `holidays`."}),
+		&family.Option{Names: []string{"holiday_region"}, Type: "text", Doc: "Not supported: there is no calendar of regions here. Name a relation of days: `holidays`."},
+		&family.Option{Names: []string{"clean_spikes_and_dips", "adjust_step_changes", "decompose_time_series"}, Type: "boolean",
+			Doc: "Not supported: values are taken as they are. `ml.detect_anomalies` finds unusual ones."}),
 	begin:      beginArima,
 	check:      checkOrders,
 	regressors: true,

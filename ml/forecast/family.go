@@ -41,6 +41,7 @@ var shared = []*family.Option{
 	{Names: []string{horizonOption}, Type: "integer", Default: "a season, or 10 without one", Doc: "How many steps `ml.forecast` continues the series where it is not told.", Read: family.Integer(1, mostHorizon)},
 	{Names: []string{gapsOption}, Type: "text", Default: "`none`: they are an error",
 		Doc: "What stands in steps that have no row: `linear`, between the neighbours; `previous`, the value before; `zero`.", Read: family.Word("none", gapsLinear+"|interpolate", gapsPrevious+"|ffill", gapsZero)},
+	{Names: []string{"data_frequency", "freq"}, Type: "text", Doc: "Not supported: the step is that of the times, as of AUTO_FREQUENCY. Leave it out."},
 }
 
 // Options implements family.Family.

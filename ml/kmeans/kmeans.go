@@ -94,7 +94,8 @@ var (
 
 // Info implements family.Family.
 func (kmeans) Info() family.Info {
-	return family.Info{Name: "kmeans", Synonyms: []string{"k_means", "kmeans_clustering"}, Task: family.Clustering, Doc: "Clusters of rows around k centroids."}
+	return family.Info{Name: "kmeans", Synonyms: []string{"k_means", "kmeans_clustering"}, Task: family.Clustering, Doc: "Clusters of rows around k centroids.",
+		Instead: map[string]string{"mini_batch_kmeans": "kmeans"}}
 }
 
 // Options implements family.Family.

@@ -27,7 +27,7 @@ type glm struct {
 // Info implements family.Family.
 func (g *glm) Info() family.Info {
 	i := g.info
-	i.Task = g.task
+	i.Task, i.Sparse = g.task, "the linear models, such as logistic_regression"
 	return i
 }
 

@@ -36,7 +36,8 @@ func c(v, ratio, weight float64) (l1, l2 float64) {
 }
 
 var linearRegression = &glm{
-	info: family.Info{Name: "linear_regression", Synonyms: []string{"linear_reg"}, Doc: "Least squares, with penalties where they are given."},
+	info: family.Info{Name: "linear_regression", Synonyms: []string{"linear_reg"}, Doc: "Least squares, with penalties where they are given.",
+		Instead: map[string]string{"sgd_regressor": "linear_regression … WITH (optimizer = 'sgd')"}},
 	task: family.Regression, loss: squared, scale: 2, direct: true, theory: studentT,
 	strength: alpha("Σ (y-ŷ)² + alpha·‖weights‖² is minimised, as by scikit-learn's Ridge."), penalise: sumL2,
 }
@@ -105,7 +106,8 @@ var tweedieRegression = &glm{
 var strengthC = &family.Option{Names: []string{"c"}, Type: "number", Doc: "scikit-learn's notation: C·Σ loss + ½‖weights‖² is minimised.", Read: family.Positive}
 
 var logisticRegression = &glm{
-	info: family.Info{Name: "logistic_regression", Synonyms: []string{"logistic_reg"}, Doc: "Binary and multinomial logistic regression."},
+	info: family.Info{Name: "logistic_regression", Synonyms: []string{"logistic_reg"}, Doc: "Binary and multinomial logistic regression.",
+		Instead: map[string]string{"sgd_classifier": "logistic_regression … WITH (optimizer = 'sgd')"}},
 	task: family.Classification, scale: 1, theory: normal,
 	loss: func(_ *family.Values, classes int, _ float64) objective.Objective {
 		if classes > 2 {
@@ -117,7 +119,8 @@ var logisticRegression = &glm{
 }
 
 var linearSVM = &glm{
-	info: family.Info{Name: "linear_svm", Synonyms: []string{"linear_svc", "svm"}, Doc: "A linear support vector machine by the squared hinge loss; with more than two classes each against the rest. Its probabilities rank rows, but are not calibrated."},
+	info: family.Info{Name: "linear_svm", Synonyms: []string{"linear_svc", "svm"}, Doc: "A linear support vector machine by the squared hinge loss; with more than two classes each against the rest. Its probabilities rank rows, but are not calibrated.",
+		Instead: map[string]string{"svc": "linear_svm, which has no kernels"}},
 	task: family.Classification, scale: 1,
 	loss: func(_ *family.Values, classes int, _ float64) objective.Objective {
 		return objective.SquaredHinge{K: classes}

@@ -32,7 +32,7 @@ const defaultNeighbors = 5
 var options = []*family.Option{
 	{Names: []string{"n_neighbors", "k"}, Type: "integer", Default: "5", Doc: "How many of the nearest rows decide. A row of weight 2 is two.", Read: family.Integer(1, 1e5)},
 	{Names: []string{"metric", "distance_type"}, Type: "text", Default: "`euclidean`", Doc: "The distance of rows: `euclidean`, `cosine` or `manhattan`.",
-		Read: family.Word("euclidean|l2", "cosine", "manhattan|l1|cityblock")},
+		Read: family.Word("euclidean|l2|minkowski", "cosine", "manhattan|l1|cityblock")},
 	{Names: []string{"weights"}, Type: "text", Default: "`uniform`", Doc: "How much each of the nearest rows counts: the same, `uniform`, or the inverse of its `distance`.", Read: family.Word("uniform", "distance")},
 	family.IDColumn,
 }

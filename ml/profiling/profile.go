@@ -191,8 +191,9 @@ func (d *Drafter) Draft() *Draft {
 func (d *Drafter) settle() {
 	for k, t := range d.tallies {
 		if t != nil {
-			to := &d.draft.Cols[k].numbers
-			*to = to.merge(t.take())
+			h, missing := t.take()
+			to := &d.draft.Cols[k]
+			to.numbers, to.missing = to.numbers.merge(h), to.missing+missing
 		}
 	}
 	d.since = 0

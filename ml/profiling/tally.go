@@ -8,30 +8,54 @@ import (
 // A tally counts the keys of a column over all blocks of a goroutine. Nearly all of a column's keys are in a few pages of
 // neighbours, which it keeps from the first such key on; the others come to the histogram now and then.
 type tally struct {
-	at    [1 << (keyBits - pageBits)]uint8 // a page's place in pages, 0 for none
-	pages [tallyPages + 1]*[1 << pageBits]uint32
-	used  int
-	other []uint32 // keys that are not in pages, while a block is read
+	at    [1 << (keyBits - pageBits)]uint16 // where a page's counts begin in pages, 0 for none
+	pages []uint32                          // before those of the first page there is one without a use
+	other []uint32                          // keys that are not in pages, while a block is read
 	rest  histogram
+
+	missing int64 // NaN
 }
 
 const (
 	tallyPages = 1<<6 - 1
-	tallyBytes = 1<<(keyBits-pageBits) + (tallyPages+1)*(8+4<<pageBits)
+	// tallyBytes has room for pages that are moved where there are more.
+	tallyBytes = 2<<(keyBits-pageBits) + 3*(tallyPages+1)*(4<<pageBits)/2
 	// otherKeys is how many keys outside of pages are added to the histogram at a time.
 	otherKeys = 4096
 	// columnsAtOnce is the number of columns that are read side by side: their values of a tile are neighbours in memory.
 	columnsAtOnce = 2
+	// keyRows is of how many rows keys are made at a time.
+	keyRows = 512
 )
+
+// add counts keys as f64.CenteredKeys has them.
+func (t *tally) add(keys []uint32, scratch *keyCounts) {
+	pages := t.pages
+	for _, key := range keys {
+		i := int(t.at[key>>(keyShift+pageBits)]) + int(key>>keyShift&(1<<pageBits-1))
+		if i >= 1<<pageBits && i < len(pages) {
+			pages[i]++
+			continue
+		}
+		t.outside(key>>keyShift, scratch)
+		pages = t.pages
+	}
+}
 
 // outside counts a key whose page there is not yet.
 func (t *tally) outside(key uint32, scratch *keyCounts) {
-	if t.used < tallyPages {
-		t.used++
-		t.at[key>>pageBits] = uint8(t.used)
-		page := new([1 << pageBits]uint32)
-		page[key&(1<<pageBits-1)] = 1
-		t.pages[t.used] = page
+	if page := key >> pageBits; page == 0 || page == 1<<(keyBits-pageBits)-1 { // NaN: infinities are in the pages next to these
+		t.missing++
+		return
+	}
+	if len(t.pages) == 0 {
+		t.pages = make([]uint32, 1<<pageBits)
+	}
+	if len(t.pages) <= tallyPages<<pageBits {
+		at := len(t.pages)
+		t.pages = append(t.pages, make([]uint32, 1<<pageBits)...)
+		t.at[key>>pageBits] = uint16(at)
+		t.pages[at+int(key&(1<<pageBits-1))]++
 		return
 	}
 	if t.other = append(t.other, key); len(t.other) == cap(t.other) {
@@ -51,22 +75,21 @@ func (t *tally) spare(scratch *keyCounts) {
 	t.rest = t.rest.merge(scratch.take())
 }
 
-// take returns what was counted, and begins anew.
-func (t *tally) take() histogram {
-	var h histogram
+// take returns what was counted, how many of the values were NaN, and begins anew.
+func (t *tally) take() (h histogram, missing int64) {
 	for p, at := range t.at {
 		if at == 0 {
 			continue
 		}
-		for i, n := range t.pages[at] {
+		for i, n := range t.pages[at:][:1<<pageBits] {
 			if n > 0 {
 				h.items = append(h.items, keyCount{uint32(p<<pageBits + i), int64(n)})
 			}
 		}
 	}
-	h = h.cut().merge(t.rest)
+	h, missing = h.cut().merge(t.rest), t.missing
 	*t = tally{}
-	return h
+	return h, missing
 }
 
 // numbers counts the keys of the columns of numbers in a block; weights are nil where all rows have some.
@@ -88,48 +111,31 @@ func sideBySide[T float32 | float64](d *Drafter, cols []int, x []T, b *block.Blo
 	for i, k := range cols {
 		d.tallies[k].other = d.room[i][:0]
 	}
-	var some [f64.Lanes]T
-	for from := 0; from < b.Rows; from += f64.Lanes {
-		n := min(f64.Lanes, b.Rows-from)
+	var room [keyRows]uint32
+	for from := 0; from < b.Rows; from += keyRows {
+		n := min(keyRows, b.Rows-from)
 		for _, k := range cols {
-			p, t, to := &d.cols[k], d.tallies[k], &d.draft.Cols[k]
-			vals := x[from*b.Dense+p.dense*f64.Lanes:][:n]
+			p, keys := &d.cols[k], room[:n]
+			f64.CenteredKeys(room[:f64.Tiles(n)*f64.Lanes], x[from*b.Dense+p.dense*f64.Lanes:], b.Dense, d.centers[k])
 			if p.null >= 0 || weights != nil {
 				m := 0
-				for i, v := range vals {
+				for i, key := range keys {
 					switch {
 					case weights != nil && !(weights[from+i] > 0):
-					case p.null >= 0 && x[from*b.Dense+p.null*f64.Lanes+i] != 0:
-						to.missing++
+					case p.null >= 0 && b.Value(from+i, p.null) != 0:
+						d.draft.Cols[k].missing++
 					default:
-						some[m] = v
+						keys[m] = key
 						m++
 					}
 				}
-				vals = some[:m]
+				keys = keys[:m]
 			}
-			to.missing += tell(t, vals, d.centers[k], d.scratch)
+			d.tallies[k].add(keys, d.scratch)
 		}
 	}
 	for _, k := range cols {
 		d.tallies[k].spare(d.scratch)
 		d.tallies[k].other = nil
 	}
-}
-
-// tell counts the keys of numbers, and returns how many are missing.
-func tell[T float32 | float64](t *tally, vals []T, center float64, scratch *keyCounts) (missing int64) {
-	for _, v := range vals {
-		if v != v {
-			missing++
-			continue
-		}
-		key := keyOf(float32(float64(v) - center))
-		if page := t.pages[t.at[key>>pageBits]&tallyPages]; page != nil {
-			page[key&(1<<pageBits-1)]++
-		} else {
-			t.outside(key, scratch)
-		}
-	}
-	return missing
 }

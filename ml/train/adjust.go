@@ -56,7 +56,11 @@ func mayAdjust(j *Job) error {
 		case j.targets != nil:
 			return pgerr.Unsupported("option %q of several targets is not supported", o.name).At(j.Options.Pos(o.name)).WithHint("Train a model for each of them.")
 		case j.Plan.Task != o.task:
-			return pgerr.New(pgerr.InvalidParameterValue, "option %q needs %s", o.name, o.needs).At(j.Options.Pos(o.name))
+			e := pgerr.New(pgerr.InvalidParameterValue, "option %q needs %s", o.name, o.needs).At(j.Options.Pos(o.name))
+			if o.task == family.Regression && j.Plan.Task == family.Classification {
+				e = e.WithHint("The target's values are taken for classes: cast it to float8 in the query, or name a regressor.")
+			}
+			return e
 		}
 	}
 	return nil

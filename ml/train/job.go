@@ -473,7 +473,7 @@ func (j *Job) encoders(transforms []feature.Transform) error {
 // errSparse is the error for features that the family, or what the options ask of it, does not take.
 func errSparse(j *Job) *pgerr.Error {
 	return pgerr.Unsupported("terms of texts are sparse features, which %s does not take here", j.Family.Info().Name).
-		WithHint("The linear models take them, such as logistic_regression, and naive_bayes with model = 'multinomial' or 'bernoulli', with one target, without mini-batches, windows and ml.target_encode.")
+		WithHint("With one target, without mini-batches, windows and ml.target_encode these take them: %s.", families.That(func(i *family.Info) string { return i.Sparse }))
 }
 
 // makeSeries makes the column of times of a series the job's only feature.
@@ -494,7 +494,8 @@ func makeSeries(j *Job) error {
 		}
 		if c.Role == feature.Feature && !j.Plan.Regressors {
 			return pgerr.Unsupported("%s learns from times and the target alone, and the query has a column %q", j.Family.Info().Name, c.Name).OnColumn(c.Name).
-				WithHint("Leave it out of the query, or use arima, which takes regressors. If it tells series apart, write GROUP BY with it before AS.")
+				WithHint("Leave it out of the query, or use a family that takes regressors: %s. If it tells series apart, write GROUP BY with it before AS.",
+					families.That(func(i *family.Info) string { return i.Regressed }))
 		}
 	}
 	return nil
@@ -761,10 +762,15 @@ func (j *Job) Advice() string {
 		}
 	}
 	advice := "Raise " + name
-	if family.Find(o, "penalty") != nil || family.Find(o, "l2_reg") != nil && family.Find(o, "tolerance") != nil {
-		return advice + ", standardize the features, or add a penalty."
+	switch {
+	case j.Plan.Pair != nil: // there are no features to scale
+		return advice + ", or l2_reg."
+	case family.Find(o, "penalty") == nil && (family.Find(o, "l2_reg") == nil || family.Find(o, "tolerance") == nil):
+		return advice + "."
+	case j.spec.Standardize:
+		return advice + ", or add a penalty."
 	}
-	return advice + "."
+	return advice + ", standardize the features, or add a penalty."
 }
 
 // MaxIterations returns the maximum number of iterations of the training, 0 where it is

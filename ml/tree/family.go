@@ -20,11 +20,15 @@ func Families() []family.Family { return []family.Family{boosted, forest} }
 // and the values of leaves.
 type kind struct{ forest bool }
 
+// single is a forest of one tree of all rows and columns.
+const single = "random_forest … WITH (n_estimators = 1, bootstrap = false, max_features = 1.0)"
+
 // Info implements family.Family.
 func (k *kind) Info() family.Info {
 	if k.forest {
 		return family.Info{Name: "random_forest", Classifiers: []string{"random_forest_classifier"}, Regressors: []string{"random_forest_regressor"},
-			Doc: "A mean of trees, each grown on rows drawn with replacement and splitting on columns drawn for each split."}
+			Doc:     "A mean of trees, each grown on rows drawn with replacement and splitting on columns drawn for each split.",
+			Instead: map[string]string{"decision_tree_classifier": single, "decision_tree_regressor": single}}
 	}
 	return family.Info{Name: "gradient_boosted_trees", Synonyms: []string{"boosted_trees", "xgboost", "lightgbm"},
 		Classifiers: []string{"boosted_tree_classifier", "gradient_boosting_classifier", "hist_gradient_boosting_classifier", "xgb_classifier", "lgbm_classifier"},

@@ -39,6 +39,30 @@ func (q *Query) Identity(pure func(*Source) bool) (id Identity, ok bool) {
 	return w.id, w.ok
 }
 
+// Chooses reports whether an optimised query leaves rows beyond a limit out, by an order that may be settled or not.
+func (q *Query) Chooses() bool {
+	found := false
+	var look func(n Node)
+	look = func(n Node) {
+		switch n := n.(type) {
+		case *Limit, *DistinctOn:
+			found = true
+		case *Sort:
+			found = found || n.Limit >= 0
+		}
+		for _, c := range n.Children() {
+			look(c)
+		}
+	}
+	for _, b := range q.Buffers {
+		if b.Root != nil {
+			look(b.Root)
+		}
+	}
+	look(q.Root)
+	return found
+}
+
 // identifier writes plans as bytes: every field that affects the rows, each value with its length
 // or kind before it.
 type identifier struct {

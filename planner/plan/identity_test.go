@@ -82,3 +82,26 @@ func TestIdentity(t *testing.T) {
 		}
 	}
 }
+
+// TestChooses: queries that leave rows out by an order, and others.
+func TestChooses(t *testing.T) {
+	w := plantest.Small(t)
+	for sql, want := range map[string]bool{
+		"SELECT a, b FROM t":                                                      false,
+		"SELECT a, b FROM t ORDER BY a":                                           false,
+		"SELECT DISTINCT a FROM t":                                                false,
+		"SELECT a, b FROM t LIMIT 10":                                             true,
+		"SELECT a, b FROM t OFFSET 10":                                            true,
+		"SELECT a, b FROM t ORDER BY a LIMIT 10":                                  true,
+		"SELECT a, sum(b) FROM (SELECT * FROM t LIMIT 5) s GROUP BY 1":            true,
+		"WITH s AS MATERIALIZED (SELECT a FROM t LIMIT 7) SELECT * FROM s x, s y": true,
+	} {
+		q, err := w.Optimize(t, sql)
+		if err != nil {
+			t.Fatalf("%s: %v", sql, err)
+		}
+		if got := q.Chooses(); got != want {
+			t.Errorf("%s: %v", sql, got)
+		}
+	}
+}

@@ -13,6 +13,7 @@ import (
 //	ML.PREDICT(MODEL s.m, (SELECT …))      →  ML.PREDICT('s.m', (SELECT …))
 //	ML.EVALUATE(MODEL m, TABLE t)          →  ML.EVALUATE('m', (TABLE t))
 //	ML.PREDICT(MODEL m, …, STRUCT(1 AS k)) →  ML.PREDICT('m', …, k => 1)
+//	ML.DETECT_ANOMALIES(MODEL m, STRUCT(1 AS k), TABLE t) → ML.DETECT_ANOMALIES('m', (TABLE t), k => 1)
 //	ML.PREDICT(MODEL m@3, …)               →  ML.PREDICT('m@3', …), and so m@alias
 //	PREDICT(MODEL 'm', TABLE t)            →  PREDICT('m', t), which sqlglot makes of predict('m', t)
 //
@@ -139,6 +140,12 @@ func (s *source) rewriteModelArgs(w *rewriter, i, hi int) int {
 	}
 	version, next := s.versionAt(next, hi)
 	w.Put(i, lex.QuoteLiteral(strings.Join(parts, ".")+version))
+	var named []structArg // written last: in SQL names come after what has none
+	defer func() {
+		for _, a := range named {
+			s.writeStruct(w, a)
+		}
+	}()
 	for i = next; i < hi && s.IsSelf(i, ','); {
 		switch {
 		case s.IsWord(i+1, "table") && s.IsName(i+2):
@@ -150,9 +157,11 @@ func (s *source) rewriteModelArgs(w *rewriter, i, hi int) int {
 			i = next
 		case s.IsWord(i+1, "struct") && s.IsSelf(i+2, '('):
 			end := s.Closing(i+2, hi)
-			if end < 0 || !s.rewriteStruct(w, i, end) {
+			a, ok := readStruct(s, i, end)
+			if end < 0 || !ok {
 				return i
 			}
+			named = append(named, a)
 			i = end + 1
 		default:
 			// Another argument: copied up to the next comma of this level,
@@ -194,25 +203,36 @@ func (s *source) versionAt(i, hi int) (string, int) {
 	return "", i
 }
 
-// rewriteStruct writes ", STRUCT(e AS n, …)" whose comma is token i and whose
-// closing parenthesis is token end; false (nothing written) if it is not of
-// that form.
-func (s *source) rewriteStruct(w *rewriter, i, end int) bool {
-	type field struct{ lo, as int }
-	var fields []field
+// structArg is ", STRUCT(e AS n, …)" whose comma is token comma.
+type structArg struct {
+	comma  int
+	fields []structField
+}
+
+// structField is a field: from token lo to AS.
+type structField struct{ lo, as int }
+
+// readStruct reads what begins with the comma of token i and ends with the parenthesis of token end; ok is false if
+// it is not of that form.
+func readStruct(s *source, i, end int) (a structArg, ok bool) {
+	a.comma = i
 	for lo := i + 3; lo < end; {
 		stop := s.ArgEnd(lo, end)
 		if stop-lo < 3 || !s.IsWord(stop-2, "as") || !s.IsName(stop-1) {
-			return false
+			return a, false
 		}
-		fields = append(fields, field{lo, stop - 2})
+		a.fields = append(a.fields, structField{lo, stop - 2})
 		lo = stop + 1
 	}
-	for _, f := range fields {
-		w.Put(i, ",")
+	return a, len(a.fields) > 0
+}
+
+// writeStruct writes the fields as named arguments.
+func (s *source) writeStruct(w *rewriter, a structArg) {
+	for _, f := range a.fields {
+		w.Put(a.comma, ",")
 		w.Copy(f.as+1, f.as+2)
 		w.Put(f.as, "=>")
 		s.rewriteTo(w, f.lo, f.as)
 	}
-	return len(fields) > 0
 }

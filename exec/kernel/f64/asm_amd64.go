@@ -36,11 +36,19 @@ var (
 	logistic    = choose(logisticGo, logisticAVX2, logisticAVX512)
 	expAll      = choose(expGo, expAVX2, expAVX512)
 
+	squareMargins32 = choose(squareMarginsGo[float32], squareMargins32AVX2, squareMargins32AVX512)
+	squareMargins64 = choose(squareMarginsGo[float64], squareMargins64AVX2, squareMargins64AVX512)
+	centeredKeys32  = choose(centeredKeysGo[float32], centeredKeysBody(centeredKeys32AVX2), centeredKeysBody(centeredKeys32AVX512))
+	centeredKeys64  = choose(centeredKeysGo[float64], centeredKeysBody(centeredKeys64AVX2), centeredKeysBody(centeredKeys64AVX512))
+	classMoments32  = choose(classMomentsGo[float32], classMomentsGo[float32], classMomentsBody(classMoments32AVX512))
+	classMoments64  = choose(classMomentsGo[float64], classMomentsGo[float64], classMomentsBody(classMoments64AVX512))
+
 	standardize32  = choose(standardizeGo[float32], standardize32AVX2, standardize32AVX512)
 	standardize64  = choose(standardizeGo[float64], standardize64AVX2, standardize64AVX512)
 	gather32       = choose(gather32Go, gather32Eights, gather32Eights)
 	scatter32      = choose(scatter32Go, scatter32Eights, scatter32Eights)
 	tile32         = choose(tile32Go, tile32Body, tile32Body)
+	tileColumn64   = choose(tileColumnGo, tileColumnBody, tileColumnBody)
 	tileScaled32   = choose(tileScaledGo, tileScaledBody(tileScaled32AVX2), tileScaledBody(tileScaled32AVX512))
 	tileEnds32     = choose(tileEndsGo, tileEndsBody, tileEndsBody)
 	nearest        = choose(nearestGo, nearestBody, nearestBody)
@@ -98,6 +106,26 @@ func scatter32Eights(dst []float32, stride int, cols [][]float32, row int) {
 
 func tile32Body(dst []float32, cols [][]float32, row, tiles int) bool {
 	return tile32AVX2(&dst[0], &cols[0], row, len(cols), tiles) == 0
+}
+
+func tileColumnBody(dst []float64, stride int, col []float64) bool {
+	return tileColumn64AVX2(&dst[0], stride, &col[0], len(col)/Lanes) == 0
+}
+
+func centeredKeysBody[T Elem](k func(keys *uint32, x *T, stride int, center float64, tiles int)) func([]uint32, []T, int, float64) {
+	return func(keys []uint32, x []T, stride int, center float64) {
+		k(&keys[0], &x[0], stride, center, len(keys)/Lanes)
+	}
+}
+
+// classMomentsBody takes the rows once a class, which pays for few of them.
+func classMomentsBody[T Elem](k func(to *int64, x *T, stride int, shift, scale float64, class *uint8, tiles, classes int) int) func([]Moments, []T, int, float64, float64, []uint8) bool {
+	return func(to []Moments, x []T, stride int, shift, scale float64, class []uint8) bool {
+		if len(to) > 8 {
+			return classMomentsGo(to, x, stride, shift, scale, class)
+		}
+		return k(&to[0].Sum, &x[0], stride, shift, scale, &class[0], len(class)/Lanes, len(to)) == 0
+	}
 }
 
 func tileScaledBody(f func(dst *float32, cols *[]float32, row, n, tiles int, c, inv *float64) int) func(dst []float32, cols [][]float32, row, tiles int, c, inv []float64) bool {

@@ -88,6 +88,17 @@ func Tile32(dst []float32, cols [][]float32, row, tiles int) (finite bool) {
 	return tile32(dst, cols, row, tiles)
 }
 
+// TileColumn64 puts whole tiles of rows of a column where it is among stride columns, the tiles of which begin stride
+// columns apart: dst[8·stride·t+l] = col[8t+l], but 0 for -0. It reports whether all values are finite.
+func TileColumn64(dst []float64, stride int, col []float64) (finite bool) {
+	tiles := len(col) / Lanes
+	if tiles == 0 {
+		return true
+	}
+	_ = dst[(tiles-1)*stride*Lanes+Lanes-1]
+	return tileColumn64(dst, stride, col)
+}
+
 // Canonical32 returns v, but 0 for -0, and one NaN for all.
 func Canonical32(v float32) float32 {
 	if v != v {
@@ -150,6 +161,15 @@ func tile32Go(dst []float32, cols [][]float32, row, tiles int) (finite bool) {
 			dst[(i/Lanes*len(cols)+j)*Lanes+i%Lanes] = v + 0
 			finite = finite && v-v == 0
 		}
+	}
+	return finite
+}
+
+func tileColumnGo(dst []float64, stride int, col []float64) (finite bool) {
+	finite = true
+	for i, v := range col[:len(col)&^(Lanes-1)] {
+		dst[i/Lanes*stride*Lanes+i%Lanes] = v + 0
+		finite = finite && v-v == 0
 	}
 	return finite
 }

@@ -177,6 +177,172 @@ cols_1:
 	VZEROUPPER
 	RET
 
+// func squareMargins32AVX2(z []float64, x []float32, m []float64, w []float64)
+// Requires: AVX, FMA3
+TEXT ·squareMargins32AVX2(SB), NOSPLIT, $0-96
+	MOVQ z_base+0(FP), AX
+	MOVQ z_len+8(FP), CX
+	MOVQ x_base+24(FP), DX
+	MOVQ m_base+48(FP), BX
+	MOVQ w_base+72(FP), SI
+	MOVQ w_len+80(FP), DI
+	SHRQ $0x03, CX
+	MOVQ DI, R8
+	SHLQ $0x05, R8
+
+tiles_4:
+	CMPQ    CX, $0x04
+	JL      tiles_4_end
+	VMOVUPD (AX), Y0
+	VMOVUPD 32(AX), Y1
+	VMOVUPD 64(AX), Y2
+	VMOVUPD 96(AX), Y3
+	VMOVUPD 128(AX), Y4
+	VMOVUPD 160(AX), Y5
+	VMOVUPD 192(AX), Y6
+	VMOVUPD 224(AX), Y7
+	MOVQ    DX, R9
+	LEAQ    (DX)(R8*2), R10
+	ADDQ    R8, R10
+	XORQ    R11, R11
+
+cols_4:
+	VBROADCASTSD (BX)(R11*8), Y8
+	VBROADCASTSD (SI)(R11*8), Y9
+	VCVTPS2PD    (R9), Y10
+	VSUBPD       Y8, Y10, Y10
+	VMULPD       Y10, Y10, Y10
+	VFMADD231PD  Y10, Y9, Y0
+	VCVTPS2PD    16(R9), Y10
+	VSUBPD       Y8, Y10, Y10
+	VMULPD       Y10, Y10, Y10
+	VFMADD231PD  Y10, Y9, Y1
+	VCVTPS2PD    (R9)(R8*1), Y10
+	VSUBPD       Y8, Y10, Y10
+	VMULPD       Y10, Y10, Y10
+	VFMADD231PD  Y10, Y9, Y2
+	VCVTPS2PD    16(R9)(R8*1), Y10
+	VSUBPD       Y8, Y10, Y10
+	VMULPD       Y10, Y10, Y10
+	VFMADD231PD  Y10, Y9, Y3
+	VCVTPS2PD    (R9)(R8*2), Y10
+	VSUBPD       Y8, Y10, Y10
+	VMULPD       Y10, Y10, Y10
+	VFMADD231PD  Y10, Y9, Y4
+	VCVTPS2PD    16(R9)(R8*2), Y10
+	VSUBPD       Y8, Y10, Y10
+	VMULPD       Y10, Y10, Y10
+	VFMADD231PD  Y10, Y9, Y5
+	VCVTPS2PD    (R10), Y10
+	VSUBPD       Y8, Y10, Y10
+	VMULPD       Y10, Y10, Y10
+	VFMADD231PD  Y10, Y9, Y6
+	VCVTPS2PD    16(R10), Y10
+	VSUBPD       Y8, Y10, Y10
+	VMULPD       Y10, Y10, Y10
+	VFMADD231PD  Y10, Y9, Y7
+	ADDQ         $0x00000020, R9
+	ADDQ         $0x00000020, R10
+	INCQ         R11
+	CMPQ         R11, DI
+	JL           cols_4
+	VMOVUPD      Y0, (AX)
+	VMOVUPD      Y1, 32(AX)
+	VMOVUPD      Y2, 64(AX)
+	VMOVUPD      Y3, 96(AX)
+	VMOVUPD      Y4, 128(AX)
+	VMOVUPD      Y5, 160(AX)
+	VMOVUPD      Y6, 192(AX)
+	VMOVUPD      Y7, 224(AX)
+	ADDQ         $0x00000100, AX
+	ADDQ         R8, DX
+	ADDQ         R8, DX
+	ADDQ         R8, DX
+	ADDQ         R8, DX
+	SUBQ         $0x04, CX
+	JMP          tiles_4
+
+tiles_4_end:
+tiles_1:
+	CMPQ    CX, $0x01
+	JL      tiles_1_end
+	VMOVUPD (AX), Y0
+	VMOVUPD 32(AX), Y1
+	MOVQ    DX, R9
+	LEAQ    (DX)(R8*2), R10
+	ADDQ    R8, R10
+	XORQ    R11, R11
+
+cols_1:
+	VBROADCASTSD (BX)(R11*8), Y2
+	VBROADCASTSD (SI)(R11*8), Y3
+	VCVTPS2PD    (R9), Y4
+	VSUBPD       Y2, Y4, Y4
+	VMULPD       Y4, Y4, Y4
+	VFMADD231PD  Y4, Y3, Y0
+	VCVTPS2PD    16(R9), Y4
+	VSUBPD       Y2, Y4, Y4
+	VMULPD       Y4, Y4, Y4
+	VFMADD231PD  Y4, Y3, Y1
+	ADDQ         $0x00000020, R9
+	ADDQ         $0x00000020, R10
+	INCQ         R11
+	CMPQ         R11, DI
+	JL           cols_1
+	VMOVUPD      Y0, (AX)
+	VMOVUPD      Y1, 32(AX)
+	ADDQ         $0x00000040, AX
+	ADDQ         R8, DX
+	SUBQ         $0x01, CX
+	JMP          tiles_1
+
+tiles_1_end:
+	VZEROUPPER
+	RET
+
+// func centeredKeys32AVX2(keys *uint32, x *float32, stride int, center float64, tiles int)
+// Requires: AVX, AVX2, MMX+
+TEXT ·centeredKeys32AVX2(SB), NOSPLIT, $0-40
+	MOVQ         keys+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         stride+16(FP), DX
+	SHLQ         $0x05, DX
+	MOVQ         tiles+32(FP), BX
+	VBROADCASTSD center+24(FP), Y0
+	VXORPS       Y1, Y1, Y1
+	VMOVUPS      k8000000080000000<>+0(SB), Y2
+
+tiles:
+	PREFETCHT0  (CX)(DX*8)
+	VCVTPS2PD   (CX), Y4
+	VSUBPD      Y0, Y4, Y4
+	VCVTPD2PSY  Y4, X3
+	VCVTPS2PD   16(CX), Y4
+	VSUBPD      Y0, Y4, Y4
+	VCVTPD2PSY  Y4, X4
+	VINSERTF128 $0x01, X4, Y3, Y3
+	VADDPS      Y1, Y3, Y3
+	VPSRAD      $0x1f, Y3, Y4
+	VPOR        Y2, Y4, Y4
+	VPXOR       Y4, Y3, Y3
+	VMOVDQU     Y3, (AX)
+	ADDQ        DX, CX
+	ADDQ        $0x20, AX
+	DECQ        BX
+	JNZ         tiles
+	VZEROUPPER
+	RET
+
+DATA k8000000080000000<>+0(SB)/8, $0x8000000080000000
+DATA k8000000080000000<>+8(SB)/8, $0x8000000080000000
+DATA k8000000080000000<>+16(SB)/8, $0x8000000080000000
+DATA k8000000080000000<>+24(SB)/8, $0x8000000080000000
+DATA k8000000080000000<>+32(SB)/8, $0x8000000080000000
+DATA k8000000080000000<>+40(SB)/8, $0x8000000080000000
+DATA k8000000080000000<>+48(SB)/8, $0x8000000080000000
+DATA k8000000080000000<>+56(SB)/8, $0x8000000080000000
+GLOBL k8000000080000000<>(SB), RODATA|NOPTR, $64
+
 // func grad32AVX2(acc []float64, x []float32, r []float64)
 // Requires: AVX, FMA3, MMX+
 TEXT ·grad32AVX2(SB), NOSPLIT, $0-72
@@ -710,6 +876,162 @@ cols_1:
 	ADDQ         R9, DX
 	DECQ         DI
 	JNZ          tiles
+	VZEROUPPER
+	RET
+
+// func squareMargins64AVX2(z []float64, x []float64, m []float64, w []float64)
+// Requires: AVX, FMA3
+TEXT ·squareMargins64AVX2(SB), NOSPLIT, $0-96
+	MOVQ z_base+0(FP), AX
+	MOVQ z_len+8(FP), CX
+	MOVQ x_base+24(FP), DX
+	MOVQ m_base+48(FP), BX
+	MOVQ w_base+72(FP), SI
+	MOVQ w_len+80(FP), DI
+	SHRQ $0x03, CX
+	MOVQ DI, R8
+	SHLQ $0x06, R8
+
+tiles_4:
+	CMPQ    CX, $0x04
+	JL      tiles_4_end
+	VMOVUPD (AX), Y0
+	VMOVUPD 32(AX), Y1
+	VMOVUPD 64(AX), Y2
+	VMOVUPD 96(AX), Y3
+	VMOVUPD 128(AX), Y4
+	VMOVUPD 160(AX), Y5
+	VMOVUPD 192(AX), Y6
+	VMOVUPD 224(AX), Y7
+	MOVQ    DX, R9
+	LEAQ    (DX)(R8*2), R10
+	ADDQ    R8, R10
+	XORQ    R11, R11
+
+cols_4:
+	VBROADCASTSD (BX)(R11*8), Y8
+	VBROADCASTSD (SI)(R11*8), Y9
+	VMOVUPD      (R9), Y10
+	VSUBPD       Y8, Y10, Y10
+	VMULPD       Y10, Y10, Y10
+	VFMADD231PD  Y10, Y9, Y0
+	VMOVUPD      32(R9), Y10
+	VSUBPD       Y8, Y10, Y10
+	VMULPD       Y10, Y10, Y10
+	VFMADD231PD  Y10, Y9, Y1
+	VMOVUPD      (R9)(R8*1), Y10
+	VSUBPD       Y8, Y10, Y10
+	VMULPD       Y10, Y10, Y10
+	VFMADD231PD  Y10, Y9, Y2
+	VMOVUPD      32(R9)(R8*1), Y10
+	VSUBPD       Y8, Y10, Y10
+	VMULPD       Y10, Y10, Y10
+	VFMADD231PD  Y10, Y9, Y3
+	VMOVUPD      (R9)(R8*2), Y10
+	VSUBPD       Y8, Y10, Y10
+	VMULPD       Y10, Y10, Y10
+	VFMADD231PD  Y10, Y9, Y4
+	VMOVUPD      32(R9)(R8*2), Y10
+	VSUBPD       Y8, Y10, Y10
+	VMULPD       Y10, Y10, Y10
+	VFMADD231PD  Y10, Y9, Y5
+	VMOVUPD      (R10), Y10
+	VSUBPD       Y8, Y10, Y10
+	VMULPD       Y10, Y10, Y10
+	VFMADD231PD  Y10, Y9, Y6
+	VMOVUPD      32(R10), Y10
+	VSUBPD       Y8, Y10, Y10
+	VMULPD       Y10, Y10, Y10
+	VFMADD231PD  Y10, Y9, Y7
+	ADDQ         $0x00000040, R9
+	ADDQ         $0x00000040, R10
+	INCQ         R11
+	CMPQ         R11, DI
+	JL           cols_4
+	VMOVUPD      Y0, (AX)
+	VMOVUPD      Y1, 32(AX)
+	VMOVUPD      Y2, 64(AX)
+	VMOVUPD      Y3, 96(AX)
+	VMOVUPD      Y4, 128(AX)
+	VMOVUPD      Y5, 160(AX)
+	VMOVUPD      Y6, 192(AX)
+	VMOVUPD      Y7, 224(AX)
+	ADDQ         $0x00000100, AX
+	ADDQ         R8, DX
+	ADDQ         R8, DX
+	ADDQ         R8, DX
+	ADDQ         R8, DX
+	SUBQ         $0x04, CX
+	JMP          tiles_4
+
+tiles_4_end:
+tiles_1:
+	CMPQ    CX, $0x01
+	JL      tiles_1_end
+	VMOVUPD (AX), Y0
+	VMOVUPD 32(AX), Y1
+	MOVQ    DX, R9
+	LEAQ    (DX)(R8*2), R10
+	ADDQ    R8, R10
+	XORQ    R11, R11
+
+cols_1:
+	VBROADCASTSD (BX)(R11*8), Y2
+	VBROADCASTSD (SI)(R11*8), Y3
+	VMOVUPD      (R9), Y4
+	VSUBPD       Y2, Y4, Y4
+	VMULPD       Y4, Y4, Y4
+	VFMADD231PD  Y4, Y3, Y0
+	VMOVUPD      32(R9), Y4
+	VSUBPD       Y2, Y4, Y4
+	VMULPD       Y4, Y4, Y4
+	VFMADD231PD  Y4, Y3, Y1
+	ADDQ         $0x00000040, R9
+	ADDQ         $0x00000040, R10
+	INCQ         R11
+	CMPQ         R11, DI
+	JL           cols_1
+	VMOVUPD      Y0, (AX)
+	VMOVUPD      Y1, 32(AX)
+	ADDQ         $0x00000040, AX
+	ADDQ         R8, DX
+	SUBQ         $0x01, CX
+	JMP          tiles_1
+
+tiles_1_end:
+	VZEROUPPER
+	RET
+
+// func centeredKeys64AVX2(keys *uint32, x *float64, stride int, center float64, tiles int)
+// Requires: AVX, AVX2, MMX+
+TEXT ·centeredKeys64AVX2(SB), NOSPLIT, $0-40
+	MOVQ         keys+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         stride+16(FP), DX
+	SHLQ         $0x06, DX
+	MOVQ         tiles+32(FP), BX
+	VBROADCASTSD center+24(FP), Y0
+	VXORPS       Y1, Y1, Y1
+	VMOVUPS      k8000000080000000<>+0(SB), Y2
+
+tiles:
+	PREFETCHT0  (CX)(DX*8)
+	VMOVUPD     (CX), Y4
+	VSUBPD      Y0, Y4, Y4
+	VCVTPD2PSY  Y4, X3
+	VMOVUPD     32(CX), Y4
+	VSUBPD      Y0, Y4, Y4
+	VCVTPD2PSY  Y4, X4
+	VINSERTF128 $0x01, X4, Y3, Y3
+	VADDPS      Y1, Y3, Y3
+	VPSRAD      $0x1f, Y3, Y4
+	VPOR        Y2, Y4, Y4
+	VPXOR       Y4, Y3, Y3
+	VMOVDQU     Y3, (AX)
+	ADDQ        DX, CX
+	ADDQ        $0x20, AX
+	DECQ        BX
+	JNZ         tiles
 	VZEROUPPER
 	RET
 
@@ -2566,6 +2888,128 @@ tiles_1_end:
 	VZEROUPPER
 	RET
 
+// func squareMargins32AVX512(z []float64, x []float32, m []float64, w []float64)
+// Requires: AVX, AVX512F
+TEXT ·squareMargins32AVX512(SB), NOSPLIT, $0-96
+	MOVQ z_base+0(FP), AX
+	MOVQ z_len+8(FP), CX
+	MOVQ x_base+24(FP), DX
+	MOVQ m_base+48(FP), BX
+	MOVQ w_base+72(FP), SI
+	MOVQ w_len+80(FP), DI
+	SHRQ $0x03, CX
+	MOVQ DI, R8
+	SHLQ $0x05, R8
+
+tiles_4:
+	CMPQ    CX, $0x04
+	JL      tiles_4_end
+	VMOVUPD (AX), Z0
+	VMOVUPD 64(AX), Z1
+	VMOVUPD 128(AX), Z2
+	VMOVUPD 192(AX), Z3
+	MOVQ    DX, R9
+	LEAQ    (DX)(R8*2), R10
+	ADDQ    R8, R10
+	XORQ    R11, R11
+
+cols_4:
+	VBROADCASTSD (BX)(R11*8), Z4
+	VBROADCASTSD (SI)(R11*8), Z5
+	VCVTPS2PD    (R9), Z6
+	VSUBPD       Z4, Z6, Z6
+	VMULPD       Z6, Z6, Z6
+	VFMADD231PD  Z6, Z5, Z0
+	VCVTPS2PD    (R9)(R8*1), Z6
+	VSUBPD       Z4, Z6, Z6
+	VMULPD       Z6, Z6, Z6
+	VFMADD231PD  Z6, Z5, Z1
+	VCVTPS2PD    (R9)(R8*2), Z6
+	VSUBPD       Z4, Z6, Z6
+	VMULPD       Z6, Z6, Z6
+	VFMADD231PD  Z6, Z5, Z2
+	VCVTPS2PD    (R10), Z6
+	VSUBPD       Z4, Z6, Z6
+	VMULPD       Z6, Z6, Z6
+	VFMADD231PD  Z6, Z5, Z3
+	ADDQ         $0x00000020, R9
+	ADDQ         $0x00000020, R10
+	INCQ         R11
+	CMPQ         R11, DI
+	JL           cols_4
+	VMOVUPD      Z0, (AX)
+	VMOVUPD      Z1, 64(AX)
+	VMOVUPD      Z2, 128(AX)
+	VMOVUPD      Z3, 192(AX)
+	ADDQ         $0x00000100, AX
+	ADDQ         R8, DX
+	ADDQ         R8, DX
+	ADDQ         R8, DX
+	ADDQ         R8, DX
+	SUBQ         $0x04, CX
+	JMP          tiles_4
+
+tiles_4_end:
+tiles_1:
+	CMPQ    CX, $0x01
+	JL      tiles_1_end
+	VMOVUPD (AX), Z0
+	MOVQ    DX, R9
+	LEAQ    (DX)(R8*2), R10
+	ADDQ    R8, R10
+	XORQ    R11, R11
+
+cols_1:
+	VBROADCASTSD (BX)(R11*8), Z1
+	VBROADCASTSD (SI)(R11*8), Z2
+	VCVTPS2PD    (R9), Z3
+	VSUBPD       Z1, Z3, Z3
+	VMULPD       Z3, Z3, Z3
+	VFMADD231PD  Z3, Z2, Z0
+	ADDQ         $0x00000020, R9
+	ADDQ         $0x00000020, R10
+	INCQ         R11
+	CMPQ         R11, DI
+	JL           cols_1
+	VMOVUPD      Z0, (AX)
+	ADDQ         $0x00000040, AX
+	ADDQ         R8, DX
+	SUBQ         $0x01, CX
+	JMP          tiles_1
+
+tiles_1_end:
+	VZEROUPPER
+	RET
+
+// func centeredKeys32AVX512(keys *uint32, x *float32, stride int, center float64, tiles int)
+// Requires: AVX, AVX2, AVX512F, MMX+
+TEXT ·centeredKeys32AVX512(SB), NOSPLIT, $0-40
+	MOVQ         keys+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         stride+16(FP), DX
+	SHLQ         $0x05, DX
+	MOVQ         tiles+32(FP), BX
+	VBROADCASTSD center+24(FP), Z0
+	VXORPS       Y1, Y1, Y1
+	VMOVUPS      k8000000080000000<>+0(SB), Y2
+
+tiles:
+	PREFETCHT0 (CX)(DX*8)
+	VCVTPS2PD  (CX), Z3
+	VSUBPD     Z0, Z3, Z3
+	VCVTPD2PS  Z3, Y3
+	VADDPS     Y1, Y3, Y3
+	VPSRAD     $0x1f, Y3, Y4
+	VPOR       Y2, Y4, Y4
+	VPXOR      Y4, Y3, Y3
+	VMOVDQU    Y3, (AX)
+	ADDQ       DX, CX
+	ADDQ       $0x20, AX
+	DECQ       BX
+	JNZ        tiles
+	VZEROUPPER
+	RET
+
 // func grad32AVX512(acc []float64, x []float32, r []float64)
 // Requires: AVX, AVX512F, MMX+
 TEXT ·grad32AVX512(SB), NOSPLIT, $0-72
@@ -3052,6 +3496,128 @@ cols_1:
 	JMP          tiles_1
 
 tiles_1_end:
+	VZEROUPPER
+	RET
+
+// func squareMargins64AVX512(z []float64, x []float64, m []float64, w []float64)
+// Requires: AVX, AVX512F
+TEXT ·squareMargins64AVX512(SB), NOSPLIT, $0-96
+	MOVQ z_base+0(FP), AX
+	MOVQ z_len+8(FP), CX
+	MOVQ x_base+24(FP), DX
+	MOVQ m_base+48(FP), BX
+	MOVQ w_base+72(FP), SI
+	MOVQ w_len+80(FP), DI
+	SHRQ $0x03, CX
+	MOVQ DI, R8
+	SHLQ $0x06, R8
+
+tiles_4:
+	CMPQ    CX, $0x04
+	JL      tiles_4_end
+	VMOVUPD (AX), Z0
+	VMOVUPD 64(AX), Z1
+	VMOVUPD 128(AX), Z2
+	VMOVUPD 192(AX), Z3
+	MOVQ    DX, R9
+	LEAQ    (DX)(R8*2), R10
+	ADDQ    R8, R10
+	XORQ    R11, R11
+
+cols_4:
+	VBROADCASTSD (BX)(R11*8), Z4
+	VBROADCASTSD (SI)(R11*8), Z5
+	VMOVUPD      (R9), Z6
+	VSUBPD       Z4, Z6, Z6
+	VMULPD       Z6, Z6, Z6
+	VFMADD231PD  Z6, Z5, Z0
+	VMOVUPD      (R9)(R8*1), Z6
+	VSUBPD       Z4, Z6, Z6
+	VMULPD       Z6, Z6, Z6
+	VFMADD231PD  Z6, Z5, Z1
+	VMOVUPD      (R9)(R8*2), Z6
+	VSUBPD       Z4, Z6, Z6
+	VMULPD       Z6, Z6, Z6
+	VFMADD231PD  Z6, Z5, Z2
+	VMOVUPD      (R10), Z6
+	VSUBPD       Z4, Z6, Z6
+	VMULPD       Z6, Z6, Z6
+	VFMADD231PD  Z6, Z5, Z3
+	ADDQ         $0x00000040, R9
+	ADDQ         $0x00000040, R10
+	INCQ         R11
+	CMPQ         R11, DI
+	JL           cols_4
+	VMOVUPD      Z0, (AX)
+	VMOVUPD      Z1, 64(AX)
+	VMOVUPD      Z2, 128(AX)
+	VMOVUPD      Z3, 192(AX)
+	ADDQ         $0x00000100, AX
+	ADDQ         R8, DX
+	ADDQ         R8, DX
+	ADDQ         R8, DX
+	ADDQ         R8, DX
+	SUBQ         $0x04, CX
+	JMP          tiles_4
+
+tiles_4_end:
+tiles_1:
+	CMPQ    CX, $0x01
+	JL      tiles_1_end
+	VMOVUPD (AX), Z0
+	MOVQ    DX, R9
+	LEAQ    (DX)(R8*2), R10
+	ADDQ    R8, R10
+	XORQ    R11, R11
+
+cols_1:
+	VBROADCASTSD (BX)(R11*8), Z1
+	VBROADCASTSD (SI)(R11*8), Z2
+	VMOVUPD      (R9), Z3
+	VSUBPD       Z1, Z3, Z3
+	VMULPD       Z3, Z3, Z3
+	VFMADD231PD  Z3, Z2, Z0
+	ADDQ         $0x00000040, R9
+	ADDQ         $0x00000040, R10
+	INCQ         R11
+	CMPQ         R11, DI
+	JL           cols_1
+	VMOVUPD      Z0, (AX)
+	ADDQ         $0x00000040, AX
+	ADDQ         R8, DX
+	SUBQ         $0x01, CX
+	JMP          tiles_1
+
+tiles_1_end:
+	VZEROUPPER
+	RET
+
+// func centeredKeys64AVX512(keys *uint32, x *float64, stride int, center float64, tiles int)
+// Requires: AVX, AVX2, AVX512F, MMX+
+TEXT ·centeredKeys64AVX512(SB), NOSPLIT, $0-40
+	MOVQ         keys+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         stride+16(FP), DX
+	SHLQ         $0x06, DX
+	MOVQ         tiles+32(FP), BX
+	VBROADCASTSD center+24(FP), Z0
+	VXORPS       Y1, Y1, Y1
+	VMOVUPS      k8000000080000000<>+0(SB), Y2
+
+tiles:
+	PREFETCHT0 (CX)(DX*8)
+	VMOVUPD    (CX), Z3
+	VSUBPD     Z0, Z3, Z3
+	VCVTPD2PS  Z3, Y3
+	VADDPS     Y1, Y3, Y3
+	VPSRAD     $0x1f, Y3, Y4
+	VPOR       Y2, Y4, Y4
+	VPXOR      Y4, Y3, Y3
+	VMOVDQU    Y3, (AX)
+	ADDQ       DX, CX
+	ADDQ       $0x20, AX
+	DECQ       BX
+	JNZ        tiles
 	VZEROUPPER
 	RET
 
@@ -4104,6 +4670,40 @@ tiles:
 	VZEROUPPER
 	RET
 
+// func tileColumn64AVX2(dst *float64, stride int, col *float64, tiles int) (odd int)
+// Requires: AVX, MMX+
+TEXT ·tileColumn64AVX2(SB), NOSPLIT, $0-40
+	MOVQ   dst+0(FP), AX
+	MOVQ   stride+8(FP), CX
+	SHLQ   $0x06, CX
+	MOVQ   col+16(FP), DX
+	MOVQ   tiles+24(FP), BX
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	MOVQ   BX, SI
+	SHLQ   $0x06, SI
+
+tiles:
+	PREFETCHT1 (DX)(SI*1)
+	PREFETCHT0 (AX)(CX*4)
+	VADDPD     (DX), Y0, Y2
+	VMOVUPD    Y2, (AX)
+	VSUBPD     Y2, Y2, Y2
+	VORPD      Y2, Y1, Y1
+	VADDPD     32(DX), Y0, Y2
+	VMOVUPD    Y2, 32(AX)
+	VSUBPD     Y2, Y2, Y2
+	VORPD      Y2, Y1, Y1
+	ADDQ       $0x40, DX
+	ADDQ       CX, AX
+	DECQ       BX
+	JNZ        tiles
+	VCMPPD     $0x03, Y1, Y1, Y1
+	VMOVMSKPD  Y1, AX
+	MOVQ       AX, odd+32(FP)
+	VZEROUPPER
+	RET
+
 // func tileEnds32AVX2(dst *float32, cols *[]float32, row int, n int, tiles int, low *float32, high *float32, least *uint32, sums *float64)
 // Requires: AVX, AVX2, MMX+
 TEXT ·tileEnds32AVX2(SB), NOSPLIT, $0-72
@@ -4258,6 +4858,198 @@ DATA kff800000ff800000<>+40(SB)/8, $0xff800000ff800000
 DATA kff800000ff800000<>+48(SB)/8, $0xff800000ff800000
 DATA kff800000ff800000<>+56(SB)/8, $0xff800000ff800000
 GLOBL kff800000ff800000<>(SB), RODATA|NOPTR, $64
+
+// func classMoments32AVX512(to *int64, x *float32, stride int, shift float64, scale float64, class *uint8, tiles int, classes int) (odd int)
+// Requires: AVX, AVX2, AVX512F
+TEXT ·classMoments32AVX512(SB), NOSPLIT, $0-72
+	MOVQ         to+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         stride+16(FP), DX
+	SHLQ         $0x05, DX
+	MOVQ         class+40(FP), BX
+	MOVQ         tiles+48(FP), SI
+	MOVQ         classes+56(FP), DI
+	VBROADCASTSD shift+24(FP), Z0
+	VBROADCASTSD scale+32(FP), Z1
+	VMOVUPD      k4338000000000000<>+0(SB), Z2
+	VMOVDQU64    k0000000001ffffff<>+0(SB), Z3
+	VMOVDQU64    k0000000000000001<>+0(SB), Z4
+	VPXORQ       Z5, Z5, Z5
+	XORL         R8, R8
+
+classes:
+	VPXORQ Z6, Z6, Z6
+	VPXORQ Z7, Z7, Z7
+	VPXORQ Z8, Z8, Z8
+	VPXORQ Z9, Z9, Z9
+	MOVQ   CX, R9
+	MOVQ   BX, R10
+	MOVQ   SI, R11
+
+tiles:
+	VPMOVZXBQ     (R10), Z10
+	VPCMPEQQ      Z5, Z10, K1
+	VCVTPS2PD     (R9), Z10
+	VSUBPD        Z0, Z10, Z10
+	VMULPD        Z1, Z10, Z10
+	VCMPPD        $0x03, Z10, Z10, K1, K2
+	KMOVW         K2, R12
+	ORL           R12, R8
+	VADDPD        Z2, Z10, Z10
+	VPSUBQ        Z2, Z10, Z10
+	VPADDQ        Z10, Z6, K1, Z6
+	VPANDQ        Z3, Z10, Z11
+	VPSRAQ        $0x19, Z10, Z10
+	VPMULDQ       Z11, Z11, Z12
+	VPADDQ        Z12, Z7, K1, Z7
+	VPMULDQ       Z11, Z10, Z12
+	VPADDQ        Z12, Z8, K1, Z8
+	VPMULDQ       Z10, Z10, Z12
+	VPADDQ        Z12, Z9, K1, Z9
+	ADDQ          DX, R9
+	ADDQ          $0x08, R10
+	DECQ          R11
+	JNZ           tiles
+	VEXTRACTI64X4 $0x01, Z6, Y10
+	VPADDQ        Y10, Y6, Y10
+	VEXTRACTI128  $0x01, Y10, X11
+	VPADDQ        X10, X11, X11
+	VPUNPCKHQDQ   X11, X11, X10
+	VPADDQ        X10, X11, X11
+	VMOVQ         X11, R9
+	ADDQ          R9, (AX)
+	VEXTRACTI64X4 $0x01, Z7, Y10
+	VPADDQ        Y10, Y7, Y10
+	VEXTRACTI128  $0x01, Y10, X11
+	VPADDQ        X10, X11, X11
+	VPUNPCKHQDQ   X11, X11, X10
+	VPADDQ        X10, X11, X11
+	VMOVQ         X11, R9
+	ADDQ          R9, 8(AX)
+	VEXTRACTI64X4 $0x01, Z8, Y10
+	VPADDQ        Y10, Y8, Y10
+	VEXTRACTI128  $0x01, Y10, X11
+	VPADDQ        X10, X11, X11
+	VPUNPCKHQDQ   X11, X11, X10
+	VPADDQ        X10, X11, X11
+	VMOVQ         X11, R9
+	ADDQ          R9, 16(AX)
+	VEXTRACTI64X4 $0x01, Z9, Y10
+	VPADDQ        Y10, Y9, Y10
+	VEXTRACTI128  $0x01, Y10, X11
+	VPADDQ        X10, X11, X11
+	VPUNPCKHQDQ   X11, X11, X10
+	VPADDQ        X10, X11, X11
+	VMOVQ         X11, R9
+	ADDQ          R9, 24(AX)
+	ADDQ          $0x20, AX
+	VPADDQ        Z4, Z5, Z5
+	DECQ          DI
+	JNZ           classes
+	MOVQ          R8, odd+64(FP)
+	VZEROUPPER
+	RET
+
+DATA k0000000001ffffff<>+0(SB)/8, $0x0000000001ffffff
+DATA k0000000001ffffff<>+8(SB)/8, $0x0000000001ffffff
+DATA k0000000001ffffff<>+16(SB)/8, $0x0000000001ffffff
+DATA k0000000001ffffff<>+24(SB)/8, $0x0000000001ffffff
+DATA k0000000001ffffff<>+32(SB)/8, $0x0000000001ffffff
+DATA k0000000001ffffff<>+40(SB)/8, $0x0000000001ffffff
+DATA k0000000001ffffff<>+48(SB)/8, $0x0000000001ffffff
+DATA k0000000001ffffff<>+56(SB)/8, $0x0000000001ffffff
+GLOBL k0000000001ffffff<>(SB), RODATA|NOPTR, $64
+
+// func classMoments64AVX512(to *int64, x *float64, stride int, shift float64, scale float64, class *uint8, tiles int, classes int) (odd int)
+// Requires: AVX, AVX2, AVX512F
+TEXT ·classMoments64AVX512(SB), NOSPLIT, $0-72
+	MOVQ         to+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         stride+16(FP), DX
+	SHLQ         $0x06, DX
+	MOVQ         class+40(FP), BX
+	MOVQ         tiles+48(FP), SI
+	MOVQ         classes+56(FP), DI
+	VBROADCASTSD shift+24(FP), Z0
+	VBROADCASTSD scale+32(FP), Z1
+	VMOVUPD      k4338000000000000<>+0(SB), Z2
+	VMOVDQU64    k0000000001ffffff<>+0(SB), Z3
+	VMOVDQU64    k0000000000000001<>+0(SB), Z4
+	VPXORQ       Z5, Z5, Z5
+	XORL         R8, R8
+
+classes:
+	VPXORQ Z6, Z6, Z6
+	VPXORQ Z7, Z7, Z7
+	VPXORQ Z8, Z8, Z8
+	VPXORQ Z9, Z9, Z9
+	MOVQ   CX, R9
+	MOVQ   BX, R10
+	MOVQ   SI, R11
+
+tiles:
+	VPMOVZXBQ     (R10), Z10
+	VPCMPEQQ      Z5, Z10, K1
+	VMOVUPD       (R9), Z10
+	VSUBPD        Z0, Z10, Z10
+	VMULPD        Z1, Z10, Z10
+	VCMPPD        $0x03, Z10, Z10, K1, K2
+	KMOVW         K2, R12
+	ORL           R12, R8
+	VADDPD        Z2, Z10, Z10
+	VPSUBQ        Z2, Z10, Z10
+	VPADDQ        Z10, Z6, K1, Z6
+	VPANDQ        Z3, Z10, Z11
+	VPSRAQ        $0x19, Z10, Z10
+	VPMULDQ       Z11, Z11, Z12
+	VPADDQ        Z12, Z7, K1, Z7
+	VPMULDQ       Z11, Z10, Z12
+	VPADDQ        Z12, Z8, K1, Z8
+	VPMULDQ       Z10, Z10, Z12
+	VPADDQ        Z12, Z9, K1, Z9
+	ADDQ          DX, R9
+	ADDQ          $0x08, R10
+	DECQ          R11
+	JNZ           tiles
+	VEXTRACTI64X4 $0x01, Z6, Y10
+	VPADDQ        Y10, Y6, Y10
+	VEXTRACTI128  $0x01, Y10, X11
+	VPADDQ        X10, X11, X11
+	VPUNPCKHQDQ   X11, X11, X10
+	VPADDQ        X10, X11, X11
+	VMOVQ         X11, R9
+	ADDQ          R9, (AX)
+	VEXTRACTI64X4 $0x01, Z7, Y10
+	VPADDQ        Y10, Y7, Y10
+	VEXTRACTI128  $0x01, Y10, X11
+	VPADDQ        X10, X11, X11
+	VPUNPCKHQDQ   X11, X11, X10
+	VPADDQ        X10, X11, X11
+	VMOVQ         X11, R9
+	ADDQ          R9, 8(AX)
+	VEXTRACTI64X4 $0x01, Z8, Y10
+	VPADDQ        Y10, Y8, Y10
+	VEXTRACTI128  $0x01, Y10, X11
+	VPADDQ        X10, X11, X11
+	VPUNPCKHQDQ   X11, X11, X10
+	VPADDQ        X10, X11, X11
+	VMOVQ         X11, R9
+	ADDQ          R9, 16(AX)
+	VEXTRACTI64X4 $0x01, Z9, Y10
+	VPADDQ        Y10, Y9, Y10
+	VEXTRACTI128  $0x01, Y10, X11
+	VPADDQ        X10, X11, X11
+	VPUNPCKHQDQ   X11, X11, X10
+	VPADDQ        X10, X11, X11
+	VMOVQ         X11, R9
+	ADDQ          R9, 24(AX)
+	ADDQ          $0x20, AX
+	VPADDQ        Z4, Z5, Z5
+	DECQ          DI
+	JNZ           classes
+	MOVQ          R8, odd+64(FP)
+	VZEROUPPER
+	RET
 
 // func nearestAVX2(best *float64, second *float64, at *int64, x *float64, c *float64, z *float64, d int, groups int, tiles int, zstep int)
 // Requires: AVX, AVX2, FMA3

@@ -55,3 +55,14 @@ func scoreLevels() []scoreBodies {
 	}
 	return nil
 }
+
+func momentLevels() []momentBodies {
+	avx2 := momentBodies{squareMargins32AVX2, squareMargins64AVX2, centeredKeysBody(centeredKeys32AVX2), centeredKeysBody(centeredKeys64AVX2)}
+	switch Level {
+	case "avx512":
+		return []momentBodies{avx2, {squareMargins32AVX512, squareMargins64AVX512, centeredKeysBody(centeredKeys32AVX512), centeredKeysBody(centeredKeys64AVX512)}}
+	case "avx2":
+		return []momentBodies{avx2}
+	}
+	return nil
+}

@@ -13,3 +13,5 @@ func packCoarseLevels() []func(dst []byte, x []float32, shift, scale []float64, 
 }
 
 func scoreLevels() []scoreBodies { return nil }
+
+func momentLevels() []momentBodies { return nil }

@@ -25,6 +25,23 @@ func tileScaled32(dst []float32, cols [][]float32, row, tiles int, c, inv []floa
 func tile32(dst []float32, cols [][]float32, row, tiles int) bool {
 	return tile32Go(dst, cols, row, tiles)
 }
+func tileColumn64(dst []float64, stride int, col []float64) bool {
+	return tileColumnGo(dst, stride, col)
+}
+func squareMargins32(z []float64, x []float32, m, w []float64) { squareMarginsGo(z, x, m, w) }
+func squareMargins64(z []float64, x []float64, m, w []float64) { squareMarginsGo(z, x, m, w) }
+func centeredKeys32(keys []uint32, x []float32, stride int, center float64) {
+	centeredKeysGo(keys, x, stride, center)
+}
+func centeredKeys64(keys []uint32, x []float64, stride int, center float64) {
+	centeredKeysGo(keys, x, stride, center)
+}
+func classMoments32(to []Moments, x []float32, stride int, shift, scale float64, class []uint8) bool {
+	return classMomentsGo(to, x, stride, shift, scale, class)
+}
+func classMoments64(to []Moments, x []float64, stride int, shift, scale float64, class []uint8) bool {
+	return classMomentsGo(to, x, stride, shift, scale, class)
+}
 func tileEnds32(s *Splits, dst []float32, cols [][]float32, row, tiles int) {
 	tileEndsGo(s, dst, cols, row, tiles)
 }

@@ -11,6 +11,12 @@ func margins32AVX2(z []float64, x []float32, w []float64)
 func margins4x32AVX2(z *float64, zstride int, x *float32, w *float64, d int, tiles int)
 
 //go:noescape
+func squareMargins32AVX2(z []float64, x []float32, m []float64, w []float64)
+
+//go:noescape
+func centeredKeys32AVX2(keys *uint32, x *float32, stride int, center float64, tiles int)
+
+//go:noescape
 func grad32AVX2(acc []float64, x []float32, r []float64)
 
 //go:noescape
@@ -27,6 +33,12 @@ func margins64AVX2(z []float64, x []float64, w []float64)
 
 //go:noescape
 func margins4x64AVX2(z *float64, zstride int, x *float64, w *float64, d int, tiles int)
+
+//go:noescape
+func squareMargins64AVX2(z []float64, x []float64, m []float64, w []float64)
+
+//go:noescape
+func centeredKeys64AVX2(keys *uint32, x *float64, stride int, center float64, tiles int)
 
 //go:noescape
 func grad64AVX2(acc []float64, x []float64, r []float64)
@@ -77,6 +89,12 @@ func margins32AVX512(z []float64, x []float32, w []float64)
 func margins4x32AVX512(z *float64, zstride int, x *float32, w *float64, d int, tiles int)
 
 //go:noescape
+func squareMargins32AVX512(z []float64, x []float32, m []float64, w []float64)
+
+//go:noescape
+func centeredKeys32AVX512(keys *uint32, x *float32, stride int, center float64, tiles int)
+
+//go:noescape
 func grad32AVX512(acc []float64, x []float32, r []float64)
 
 //go:noescape
@@ -93,6 +111,12 @@ func margins64AVX512(z []float64, x []float64, w []float64)
 
 //go:noescape
 func margins4x64AVX512(z *float64, zstride int, x *float64, w *float64, d int, tiles int)
+
+//go:noescape
+func squareMargins64AVX512(z []float64, x []float64, m []float64, w []float64)
+
+//go:noescape
+func centeredKeys64AVX512(keys *uint32, x *float64, stride int, center float64, tiles int)
 
 //go:noescape
 func grad64AVX512(acc []float64, x []float64, r []float64)
@@ -146,7 +170,16 @@ func scatter32AVX2(dst *float32, stride int, cols *[]float32, row int, n int)
 func tile32AVX2(dst *float32, cols *[]float32, row int, n int, tiles int) (odd int)
 
 //go:noescape
+func tileColumn64AVX2(dst *float64, stride int, col *float64, tiles int) (odd int)
+
+//go:noescape
 func tileEnds32AVX2(dst *float32, cols *[]float32, row int, n int, tiles int, low *float32, high *float32, least *uint32, sums *float64)
+
+//go:noescape
+func classMoments32AVX512(to *int64, x *float32, stride int, shift float64, scale float64, class *uint8, tiles int, classes int) (odd int)
+
+//go:noescape
+func classMoments64AVX512(to *int64, x *float64, stride int, shift float64, scale float64, class *uint8, tiles int, classes int) (odd int)
 
 //go:noescape
 func nearestAVX2(best *float64, second *float64, at *int64, x *float64, c *float64, z *float64, d int, groups int, tiles int, zstep int)

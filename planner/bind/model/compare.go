@@ -22,6 +22,7 @@ func overRows(sc *scope.Scope, text, alias string, names map[string]ast.Node, ro
 		return scope.FromItem{}, err
 	}
 	stmt := list[0].Node.(*ast.SelectStmt)
+	aliases := query.Aliases(stmt)
 	ast.Rewrite(stmt, func(c *ast.Cursor) bool {
 		switch x := c.Node().(type) {
 		case *ast.RangeVar:
@@ -45,7 +46,7 @@ func overRows(sc *scope.Scope, text, alias string, names map[string]ast.Node, ro
 	if as == nil {
 		as = ast.NewAlias(alias, nil)
 	}
-	return query.FromItem(sc, ast.NewRangeSubselect(false, stmt, as), nil)
+	return query.Within(sc, aliases, stmt, as)
 }
 
 // compareQuery measures two models on the same rows: $rows has the label y, what is predicted, and for two classes

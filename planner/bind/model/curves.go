@@ -174,7 +174,7 @@ func overPredictions(sc *scope.Scope, text, alias string, name ast.Node, rows *a
 		return scope.FromItem{}, err
 	}
 	stmt := list[0].Node.(*ast.SelectStmt)
-	put := false
+	aliases, put := query.Aliases(stmt), false
 	ast.Rewrite(stmt, func(c *ast.Cursor) bool {
 		f, ok := c.Node().(*ast.FuncCall)
 		if ok && rows == nil && parse.ConstText(f.Funcname.Items[len(f.Funcname.Items)-1]) == "model_groups" {
@@ -198,5 +198,5 @@ func overPredictions(sc *scope.Scope, text, alias string, name ast.Node, rows *a
 	if as == nil {
 		as = ast.NewAlias(alias, nil)
 	}
-	return query.FromItem(sc, ast.NewRangeSubselect(false, stmt, as), nil)
+	return query.Within(sc, aliases, stmt, as)
 }

@@ -105,5 +105,9 @@ func partialDependence(sc *scope.Scope, args []ast.Node, n *ast.RangeFunction, p
 	keys := strings.ReplaceAll(front, "p.", "r.")
 	text := `WITH rows AS (SELECT * FROM "$rows" AS r)` + ends + " SELECT " + front + class + "p.v AS " + column + ", " + average + " AS average FROM (SELECT " + keys + "g.v, " + predicted +
 		" AS predicted FROM rows AS r, (" + values + ") AS g) AS p" + from + " GROUP BY " + front + class + "p.v ORDER BY " + front + class + "p.v"
-	return overRows(sc, text, "partial_dependence", map[string]ast.Node{"": args[0]}, rows, n)
+	it, err := overRows(sc, text, "partial_dependence", map[string]ast.Node{"": args[0]}, rows, n)
+	if pgerr.Is(err, pgerr.UndefinedColumn) {
+		err = pgerr.From(err).WithDetail("The model's features are %s.", featureList(m.v)).WithHint("ml.partial_dependence needs them and the columns of groups among the columns.")
+	}
+	return it, err
 }

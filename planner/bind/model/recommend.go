@@ -82,7 +82,7 @@ func (r *ranking) ranked(sc *scope.Scope, m *model, args []ast.Node, n *ast.Rang
 	what, hint := "recommends nothing", ""
 	if r.by == rankNearest {
 		ok, what = m.v.Task == catalog.TaskNeighborSearch, "finds no neighbors"
-		hint = "; models of nearest neighbors find rows if they were trained without PREDICT"
+		hint = "; models whose task is " + catalog.TaskNeighborSearch + ", trained without PREDICT, find rows"
 	}
 	if !ok {
 		return none, pgerr.New(pgerr.WrongObjectType, "model \"%s\" %s", m.name, what).WithHint("Its task is %s%s.", m.v.Task, hint).At(pos.At())
@@ -275,7 +275,8 @@ const evaluatedPlaces = 10
 
 // evaluateRanks returns the query of ml.evaluate of a model of implicit feedback: for each user, how those of the rows'
 // items that have feedback are ranked among the items that are new to the user; and the means over users. average_rank is
-// the expected percentile ranking of Hu, Koren and Volinsky (2008): a mean over rows, by their feedback.
+// the expected percentile ranking of Hu, Koren and Volinsky (2008): a mean over rows, by their feedback. Items that are not
+// new, each ranked among those that are, may have one rank: no place is given twice.
 func (m *model) evaluateRanks() string {
 	column := func(c string) string { return "q." + lex.QuoteIdent(c) }
 	user, _, _ := m.pair()
@@ -288,11 +289,12 @@ func (m *model) evaluateRanks() string {
  avg(g.gain / least(g.n, %[2]d)) AS mean_average_precision,
  avg(g.dcg / (SELECT sum(ln(2) / ln(i + 1)) FROM generate_series(1, least(g.n, %[2]d)) AS i)) AS normalized_discounted_cumulative_gain,
  sum(g.before) / sum(g.feedback) AS average_rank
- FROM (SELECT %[3]s, count(*) AS n, count(*) FILTER (WHERE r.item_rank <= %[2]d) AS hits,
-  coalesce(sum(r.place / r.item_rank::float8) FILTER (WHERE r.item_rank <= %[2]d), 0) AS gain,
-  coalesce(sum(ln(2) / ln(r.item_rank + 1)) FILTER (WHERE r.item_rank <= %[2]d), 0) AS dcg,
+ FROM (SELECT %[3]s, count(*) AS n, count(*) FILTER (WHERE r.place <= %[2]d) AS hits,
+  coalesce(sum(r.hit / r.place::float8) FILTER (WHERE r.place <= %[2]d), 0) AS gain,
+  coalesce(sum(ln(2) / ln(r.place + 1)) FILTER (WHERE r.place <= %[2]d), 0) AS dcg,
   sum(r.feedback * r.percentile_rank) AS before, sum(r.feedback) AS feedback
-  FROM (SELECT %[4]s, q.item_rank, q.percentile_rank, %[5]s::float8 AS feedback, row_number() OVER (PARTITION BY %[4]s ORDER BY q.item_rank) AS place
-   FROM ml.item_ranks('', (SELECT 1)) AS q WHERE q.item_rank IS NOT NULL AND %[5]s > 0) AS r GROUP BY %[3]s) AS g%[6]s`,
+  FROM (SELECT r.*, r.hit + max(r.item_rank - r.hit) OVER (PARTITION BY %[3]s ORDER BY r.hit) AS place
+   FROM (SELECT %[4]s, q.item_rank, q.percentile_rank, %[5]s::float8 AS feedback, row_number() OVER (PARTITION BY %[4]s ORDER BY q.item_rank) AS hit
+    FROM ml.item_ranks('', (SELECT 1)) AS q WHERE q.item_rank IS NOT NULL AND %[5]s > 0) AS r) AS r GROUP BY %[3]s) AS g%[6]s`,
 		shown, evaluatedPlaces, strings.Join(by, ", "), strings.Join(of, ", "), column(m.v.Target[0]), over)
 }

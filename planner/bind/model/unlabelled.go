@@ -98,7 +98,7 @@ func evaluateUnlabelled(sc *scope.Scope, m *model, name ast.Node, query *ast.Sub
 
 // needs adds to the error for a column that does not exist which ones an evaluation needs.
 func (m *model) needs(fun string, err error) error {
-	columns := slices.Concat(m.v.Target, m.by)
+	columns := slices.Concat(m.v.Target, m.front())
 	if m.v.Beside != "" {
 		columns = append(columns, m.v.Beside)
 	}

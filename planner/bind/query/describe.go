@@ -63,6 +63,7 @@ func Over(sc *scope.Scope, text string, sels map[string]*ast.SelectStmt, name st
 	if err != nil {
 		return it, err
 	}
+	aliases := Aliases(stmt.Node)
 	ast.Rewrite(stmt.Node.(*ast.SelectStmt), func(c *ast.Cursor) bool {
 		if r, ok := c.Node().(*ast.RangeSubselect); ok && r.Alias != nil && sels[r.Alias.AliasName] != nil {
 			r.Subquery = sels[r.Alias.AliasName]
@@ -74,7 +75,26 @@ func Over(sc *scope.Scope, text string, sels map[string]*ast.SelectStmt, name st
 	if as == nil {
 		as = ast.NewAlias(name, nil)
 	}
-	return FromItem(sc, ast.NewRangeSubselect(false, stmt.Node.(*ast.SelectStmt), as), nil)
+	return Within(sc, aliases, stmt.Node.(*ast.SelectStmt), as)
+}
+
+// Aliases are those of a query's text.
+func Aliases(n ast.Node) map[string]bool {
+	out := map[string]bool{}
+	ast.Rewrite(n, func(c *ast.Cursor) bool {
+		if a, ok := c.Node().(*ast.Alias); ok {
+			out[a.AliasName] = true
+		}
+		return true
+	}, nil)
+	return out
+}
+
+// Within binds the query of a call, with the caller's queries in it. Errors do not name its aliases.
+func Within(sc *scope.Scope, aliases map[string]bool, sel *ast.SelectStmt, as *ast.Alias) (scope.FromItem, error) {
+	return sc.Binder.Within(aliases, func() (scope.FromItem, error) {
+		return FromItem(sc, ast.NewRangeSubselect(false, sel, as), nil)
+	})
 }
 
 func typeText(t types.Type) string { return fmt.Sprintf("format_type(%d, %d)", t.OID, t.Mod) }

@@ -90,6 +90,16 @@ type Binder struct {
 	over  *Binder // the text that reads this one's view; nil for the statement's
 	// Rows says that the text may name ctid or xmin, so scans have them.
 	Rows bool
+	// inner are the aliases of a query that stands for a call: whoever wrote the call does not know them.
+	inner map[string]bool
+}
+
+// Within binds a query that stands for a call, whose aliases no error names.
+func (b *Binder) Within(aliases map[string]bool, bind func() (FromItem, error)) (FromItem, error) {
+	was := b.inner
+	b.inner = aliases
+	defer func() { b.inner = was }()
+	return bind()
 }
 
 // Named has the places in a text that name a relation, and for each model what changes the places that

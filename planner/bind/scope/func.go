@@ -196,7 +196,10 @@ func notOfModels(sc *Scope, n *ast.FuncCall, name string, p Place) error {
 		}
 	}
 	e := pgerr.New(pgerr.UndefinedFunction, "function ml.%s does not exist", name).At(pos.At())
-	if near == "" {
+	switch other := elsewhere[name]; {
+	case other != "":
+		return e.WithHint("%s", other)
+	case near == "":
 		return e
 	}
 	return e.WithHint("Perhaps you meant ml.%s.", near)

@@ -328,7 +328,7 @@ func (b *Binder) ofRow(r *Item, e expr.Expr) expr.Expr {
 func (sc *Scope) NoColumn(table, name string) error {
 	b := sc.Binder
 	var e *pgerr.Error
-	if table == "" {
+	if table == "" || b.inner[table] {
 		e = pgerr.New(pgerr.UndefinedColumn, "column \"%s\" does not exist", name).At(b.PosIdent(name))
 	} else {
 		e = pgerr.New(pgerr.UndefinedColumn, "column %s.%s does not exist", table, name).At(b.PosIdent(table, name))

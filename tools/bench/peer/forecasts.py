@@ -2,7 +2,7 @@
 seasons of 7, in turn. Prints seconds of processor time of training and forecasting, and the mean MASE of the days that
 follow, which are left out, and how many of them lie within the 90 % intervals.
 
-    forecasts.py --dsn postgres://… --pid PID [--series 1000] [--days 730] [--horizon 14] [--kind ets,arima] [--seeds 1]
+    forecasts.py --dsn postgres://… --pid PID [--series 1000] [--only 0-25] [--days 730] [--horizon 14] [--kind ets,arima] [--seeds 1]
 
 PID is the process of the server, which is on this machine: its processor time is read from /proc. statsforecast is
 compiled and warmed up before its time is taken, and takes the series in parts of 25, so that a long run shows where it is.
@@ -23,6 +23,7 @@ from statsforecast.models import AutoARIMA, AutoETS
 
 p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
 p.add_argument("--series", type=int, default=1000)
+p.add_argument("--only", help="parts of the series that are forecast, of 25 or whole numbers of them: 250-375,800-1000")
 p.add_argument("--days", type=int, default=730)
 p.add_argument("--horizon", type=int, default=14)
 p.add_argument("--seeds", type=int, default=1)
@@ -36,6 +37,9 @@ p.add_argument("--theirs", action="store_true", help="statsforecast alone")
 a = p.parse_args()
 if not a.theirs and not (a.dsn and a.pid):
     p.error("--dsn and --pid are required, unless statsforecast is run alone")
+
+
+wanted = range(a.series) if not a.only else {i for r in a.only.split(",") for i in range(int(r.split("-")[0]), int(r.split("-")[1]))}
 
 
 def sql(text):
@@ -72,12 +76,14 @@ def peer(train, seed, kind, part=25):
     forecast = lambda data: StatsForecast(models=[model(season_length=7)], freq="D", n_jobs=1).forecast(df=data, h=a.horizon, level=[90])
     parts, took, warm = [], 0.0, False
     for first in range(0, a.series, part):
+        if first not in wanted:
+            continue
         kept = a.keep and a.keep / f"{kind}-{seed}-{a.days}-{a.horizon}-{first}-{min(first + part, a.series)}.parquet"
         if kept and kept.exists():
             got = pd.read_parquet(kept)
         else:
             if not warm:
-                forecast(train[train.unique_id < 2])
+                forecast(train[train.unique_id < train.unique_id.min() + 2])
                 warm = True
             data = train[(train.unique_id >= first) & (train.unique_id < first + part)]
             start = time.process_time()
@@ -100,6 +106,7 @@ for seed in range(a.seeds):
     for i in range(a.series):
         frames.append(pd.DataFrame({"unique_id": i, "ds": pd.date_range("2020-01-01", periods=a.days + a.horizon), "y": generated(rng, a.days + a.horizon).round(3)}))
     rows = pd.concat(frames)
+    rows = rows[rows.unique_id.isin(wanted)]
     last = rows.ds.min() + pd.Timedelta(days=a.days)
     train, test = rows[rows.ds < last], rows[rows.ds >= last]
     wide = train.pivot(index="ds", columns="unique_id", values="y")

@@ -32,7 +32,7 @@ from sklearn.impute import IterativeImputer, KNNImputer
 from sklearn.linear_model import LinearRegression
 from sklearn.metrics import roc_auc_score
 from sklearn.mixture import GaussianMixture
-from sklearn.naive_bayes import GaussianNB
+from sklearn.naive_bayes import BernoulliNB, GaussianNB, MultinomialNB
 
 c = psycopg.connect(a.dsn, autocommit=True)
 c.execute("set tributary.keep_datasets = off")
@@ -124,6 +124,12 @@ def bayes():
     in_turn(f"naive Bayes, {n:,} × 20", f"train or replace model bench_m using naive_bayes predict y as select {columns.replace(', y', ', y::int as y')} from bench_rows",
             lambda: GaussianNB().fit(x, which),
             lambda m: f"probabilities differ by at most {np.abs(probability() - m.predict_proba(x)[:, 1]).max():.1e}")
+    counts = np.abs(np.floor(x / 4))
+    columns = stored(counts, which).replace(", y", ", y::int as y")
+    for model, peer in (("multinomial", MultinomialNB), ("bernoulli", BernoulliNB)):
+        in_turn(f"naive Bayes, {model}, {n:,} × 20", f"train or replace model bench_m using naive_bayes predict y with (model = '{model}') as select {columns} from bench_rows",
+                lambda: peer().fit(counts, which),
+                lambda m: f"probabilities differ by at most {np.abs(probability() - m.predict_proba(counts)[:, 1]).max():.1e}")
 
 
 def gaps(n, d=20):

@@ -256,6 +256,38 @@ func tile(s isa, scaled bool) {
 	s.done()
 }
 
+// tileColumn64: a column's place in tiles of stride columns out of its rows, with -0 as 0; odd is not 0 if a value is
+// not finite.
+func tileColumn64() {
+	kernel("tileColumn64AVX2", "func(dst *float64, stride int, col *float64, tiles int) (odd int)")
+	dst, stride := Load(Param("dst"), GP64()), tileStride(Load(Param("stride"), GP64()).(reg.GPVirtual), 8)
+	col, tiles := Load(Param("col"), GP64()), Load(Param("tiles"), GP64())
+	zero, odd, ahead := YMM(), YMM(), GP64()
+	VXORPD(zero, zero, zero)
+	VXORPD(odd, odd, odd)
+	MOVQ(tiles, ahead)
+	SHLQ(Imm(6), ahead)
+	Label("tiles")
+	PREFETCHT1(Mem{Base: col, Index: ahead, Scale: 1})
+	PREFETCHT0(Mem{Base: dst, Index: stride, Scale: 4})
+	for h := range 2 {
+		v, d := YMM(), YMM()
+		VADDPD(Mem{Base: col, Disp: 32 * h}, zero, v)
+		VMOVUPD(v, Mem{Base: dst, Disp: 32 * h})
+		VSUBPD(v, v, d)
+		VORPD(d, odd, odd) // NaN where it is not 0
+	}
+	ADDQ(Imm(64), col)
+	ADDQ(stride, dst)
+	DECQ(tiles)
+	JNZ(LabelRef("tiles"))
+	VCMPPD(Imm(3), odd, odd, odd)
+	mask := GP32()
+	VMOVMSKPD(odd, mask)
+	Store(mask.As64(), ReturnIndex(0))
+	avx2.done()
+}
+
 // scale writes (v - c)·inv of eight numbers, reckoned in float64.
 func (s isa) scale(v reg.VecVirtual, c, inv, to reg.Register) {
 	for h := range s.parts {

@@ -1,4 +1,4 @@
-package feature
+package numbering
 
 import (
 	"fmt"
@@ -10,7 +10,7 @@ import (
 // ones that differ in one byte; keys that were never added have none.
 func TestNumberingIsAMap(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
-	var m numbering
+	var m Keys
 	want := map[string]int32{}
 	key := func() string {
 		switch r.IntN(4) {
@@ -26,7 +26,7 @@ func TestNumberingIsAMap(t *testing.T) {
 	for range 20000 {
 		k := key()
 		was, ok := want[k]
-		if got := m.find([]byte(k)); !ok && got != -1 || ok && got != was {
+		if got := m.Find([]byte(k)); !ok && got != -1 || ok && got != was {
 			t.Fatalf("%q is %d before it came, in the map %d, %v", k, got, was, ok)
 		}
 		if r.IntN(3) > 0 {
@@ -35,7 +35,7 @@ func TestNumberingIsAMap(t *testing.T) {
 		if !ok {
 			want[k] = int32(len(want))
 		}
-		if got := m.number([]byte(k)); got != want[k] || m.keys[got] != k {
+		if got := m.Number([]byte(k)); got != want[k] || m.List[got] != k {
 			t.Fatalf("%q is %d, in the map %d", k, got, want[k])
 		}
 	}
