@@ -54,6 +54,8 @@ type Planned struct {
 	// Staged are the stages of a query, and of the source of a statement that
 	// writes where they are the same for all parameters; else nil.
 	Staged *plan.Staged
+	// Few is FewJoinOf the source of a generic plan that writes.
+	Few *FewJoin
 }
 
 // Plan checks the statement's privileges and plans it. Buffers are staged when they
@@ -214,7 +216,10 @@ func (b *Bound) makeGeneric(e *Env, poll plan.Poll) *Planned {
 	} else {
 		root, cols = p.Query.Root, p.Query.Cols
 	}
-	keyed := opt.Keyed(root, stats) || p.DML != nil && FewJoinOf(root, stats) != nil
+	if p.DML != nil {
+		p.Few = FewJoinOf(root, stats)
+	}
+	keyed := p.Few != nil || opt.Keyed(root, stats)
 	if p.DML != nil && p.DML.OnConflict != nil {
 		_, keyed = root.(*plan.Values)
 	}

@@ -16,7 +16,6 @@ import (
 	"github.com/tributarydb/tributary/planner"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
-	"github.com/tributarydb/tributary/planner/props"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -29,23 +28,28 @@ import (
 //	Filter, Project       above them
 //
 // known is false where the tree has something else, or a row is not on this node: then its plan must run. Nothing has
-// been written by then.
-func rowsInPlace(r *Executor, root plan.Node) (b *batch.Batch, known bool, err error) {
+// been written by then. few is the join, nil for none, and found is what it looked up.
+func rowsInPlace(r *Executor, root plan.Node, few *planner.FewJoin) (b *batch.Batch, found *foundKeys, known bool, err error) {
 	if r.Analyze || r.x.Caller.KeepOperators {
-		return nil, false, nil
+		return nil, nil, false, nil
 	}
+	w := &inPlace{Executor: r, few: few}
 	err = op.Guard("rows in place", func() (err error) {
-		b, known, err = (&inPlace{r}).rows(root)
+		b, known, err = w.rows(root)
 		return err
 	})
 	var bad *store.CorruptError
 	if errors.As(err, &bad) || b != nil && op.TooLong(err, 2) {
-		return nil, false, nil // the plan repairs the one, and computes row by row for the other
+		return nil, nil, false, nil // the plan repairs the one, and computes row by row for the other
 	}
-	return b, known, err
+	return b, w.found, known, err
 }
 
-type inPlace struct{ *Executor }
+type inPlace struct {
+	*Executor
+	few   *planner.FewJoin
+	found *foundKeys
+}
 
 // rows computes the rows of a node: its columns are those of its schema.
 func (r *inPlace) rows(n plan.Node) (b *batch.Batch, known bool, err error) {
@@ -134,7 +138,7 @@ func (r *inPlace) scan(n *plan.Scan) (*batch.Batch, bool, error) {
 
 // join joins given rows with those of a table that have their keys.
 func (r *inPlace) join(j *plan.Join) (*batch.Batch, bool, error) {
-	f := planner.FewJoinOf(j, props.Constraints(r.st))
+	f := r.few
 	if f == nil || len(f.Keys) != len(j.LKeys) || len(j.Residual) > 0 || len(f.Scan.Filter) > 0 {
 		return nil, false, nil
 	}
@@ -148,6 +152,8 @@ func (r *inPlace) join(j *plan.Join) (*batch.Batch, bool, error) {
 	}
 	cols, m := f.Given.Schema(), r.st.Manifest(f.Scan.Table)
 	there := make([]*batch.Batch, given.Rows())
+	r.found = &foundKeys{of: key}
+	rowid := slices.IndexFunc(f.Scan.Schema(), func(c plan.Column) bool { return c.ID == f.Scan.RowID })
 	var sel []int32
 	for i := range there {
 		row := i
@@ -161,6 +167,7 @@ func (r *inPlace) join(j *plan.Join) (*batch.Batch, bool, error) {
 		if there[i], known, err = rowByKey(r.Executor, m, f.Scan, key, vals); !known {
 			return nil, false, err
 		}
+		r.found.add(vals, there[i], rowid)
 		if there[i] != nil || j.Kind != plan.Inner {
 			sel = append(sel, int32(row))
 		}

@@ -32,12 +32,12 @@ func (r *Executor) ModifyBound(b *planner.Bound) (*ModifyTable, error) {
 		mine := *d
 		d, mine.Source = &mine, own(d.Source, nil)
 	}
-	return r.modify(d, p.Staged)
+	return r.modify(d, p)
 }
 
-// modify runs an optimised statement; staged is the plan of its source, nil where
-// that is to be made.
-func (r *Executor) modify(d *plan.DML, staged *plan.Staged) (w *ModifyTable, err error) {
+// modify runs an optimised statement; p has the plan of its source, if it is not nil and
+// that is made.
+func (r *Executor) modify(d *plan.DML, p *planner.Planned) (w *ModifyTable, err error) {
 	first, last := plan.Unread(d.Buffers, d.Source)
 	if err := r.buffers(first); err != nil {
 		return nil, err
@@ -58,7 +58,7 @@ func (r *Executor) modify(d *plan.DML, staged *plan.Staged) (w *ModifyTable, err
 	}
 	if d.OnConflict != nil {
 		err = w.onConflict()
-	} else if err = w.execute(d.Source, staged); err == nil {
+	} else if err = w.execute(d.Source, p); err == nil {
 		err = w.finish()
 	}
 	if err != nil {
@@ -67,11 +67,18 @@ func (r *Executor) modify(d *plan.DML, staged *plan.Staged) (w *ModifyTable, err
 	return w, r.buffers(last)
 }
 
-// execute changes the table's rows as an optimised source says; staged is its plan,
-// nil where that is to be made.
-func (w *ModifyTable) execute(source plan.Node, staged *plan.Staged) error {
+// execute changes the table's rows as an optimised source says; p is as for modify.
+func (w *ModifyTable) execute(source plan.Node, p *planner.Planned) error {
+	var staged *plan.Staged
+	if p != nil {
+		staged = p.Staged
+	}
 	var few *planner.FewJoin
-	if !w.later && !w.r.Analyze {
+	switch {
+	case w.later || w.r.Analyze:
+	case staged != nil:
+		few = p.Few
+	default:
 		few = planner.FewJoinOf(source, props.Constraints(w.r.st))
 	}
 	if few == nil && staged == nil && w.r.inThreads(source) {
@@ -81,7 +88,7 @@ func (w *ModifyTable) execute(source plan.Node, staged *plan.Staged) error {
 		return err
 	}
 	if few != nil || staged != nil || areFewValues(source) {
-		if known, err := w.inPlace(source); known || err != nil {
+		if known, err := w.inPlace(source, few); known || err != nil {
 			return err
 		}
 	}
@@ -132,12 +139,14 @@ func areFewValues(n plan.Node) bool {
 	return ok && len(v.Rows) <= fewValues
 }
 
-// inPlace writes the rows of a source that is computed in place; known is false where its plan must run.
-func (w *ModifyTable) inPlace(source plan.Node) (known bool, err error) {
-	b, known, err := rowsInPlace(w.r, source)
+// inPlace writes the rows of a source that is computed in place; known is false where its plan must run. few is
+// the join that it has, nil for none.
+func (w *ModifyTable) inPlace(source plan.Node, few *planner.FewJoin) (known bool, err error) {
+	b, found, known, err := rowsInPlace(w.r, source, few)
 	if err != nil || !known {
 		return false, err
 	}
+	w.found = found
 	if b.Rows() > 0 {
 		if err := op.Guard("rows in place", func() error { return w.rows.Rows(w.r.x.Ctx, b) }); err != nil {
 			return true, err

@@ -46,6 +46,7 @@ type ModifyTable struct {
 	before      *catalog.Manifest                // what earlier parts of the statement left of the table; nil where they changed no row
 	there       *catalog.Manifest                // what is there now, with what they wrote; nil where nothing changed
 	reads       map[*plan.Scan]*catalog.Manifest // in place of the view's
+	found       *foundKeys                       // by which the source joined the table's rows; nil: none
 	conflict    *proposedRows                    // of an ON CONFLICT that is carried out as a MERGE; or nil
 }
 
@@ -242,7 +243,9 @@ func (w *ModifyTable) finish() error {
 		_, seg := store.At(m, o)
 		changes = append(changes, &catalog.DeleteRows{Table: w.rel.OID, Segment: seg.ID, Rows: rows, ExpectVersion: w.rel.Version})
 	}
-	return w.r.apply(w.rel, changes, w.segments())
+	segs := w.segments()
+	w.watchFound(segs)
+	return w.r.apply(w.rel, changes, segs)
 }
 
 // abort gives up what was put.

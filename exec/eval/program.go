@@ -249,11 +249,11 @@ func (p *Program) constant(ctx context.Context) (d types.Datum, err error) {
 func cloneDatum(d types.Datum) types.Datum {
 	switch x := d.(type) {
 	case string:
-		if len(x) < vector.ArenaFirst {
+		if len(x) < vector.LittleText {
 			return strings.Clone(x)
 		}
 	case []byte:
-		if len(x) < vector.ArenaFirst {
+		if len(x) < vector.LittleText {
 			return append([]byte{}, x...)
 		}
 	}
