@@ -56,6 +56,16 @@ type Planned struct {
 	Staged *plan.Staged
 	// Few is FewJoinOf the source of a generic plan that writes.
 	Few *FewJoin
+	// Idle is for the executor of a generic plan.
+	Idle Idle
+}
+
+// Kept returns what keeps things from one run of a plan for the next; nil where it is run once.
+func (p *Planned) Kept() *Idle {
+	if p == nil || p.Staged == nil || p.DML == nil {
+		return nil
+	}
+	return &p.Idle
 }
 
 // Plan checks the statement's privileges and plans it. Buffers are staged when they

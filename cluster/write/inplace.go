@@ -11,6 +11,7 @@ import (
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/build"
 	"github.com/tributarydb/tributary/exec/eval"
+	"github.com/tributarydb/tributary/exec/function"
 	"github.com/tributarydb/tributary/exec/op"
 	"github.com/tributarydb/tributary/exec/store"
 	"github.com/tributarydb/tributary/planner"
@@ -29,11 +30,12 @@ import (
 //
 // known is false where the tree has something else, or a row is not on this node: then its plan must run. Nothing has
 // been written by then. few is the join, nil for none, and found is what it looked up.
-func rowsInPlace(r *Executor, root plan.Node, few *planner.FewJoin) (b *batch.Batch, found *foundKeys, known bool, err error) {
+func rowsInPlace(of *ModifyTable, root plan.Node, few *planner.FewJoin) (b *batch.Batch, found *foundKeys, known bool, err error) {
+	r := of.r
 	if r.Analyze || r.x.Caller.KeepOperators {
 		return nil, nil, false, nil
 	}
-	w := &inPlace{Executor: r, few: few}
+	w := &inPlace{Executor: r, few: few, idle: of.idle}
 	err = op.Guard("rows in place", func() (err error) {
 		b, known, err = w.rows(root)
 		return err
@@ -48,6 +50,7 @@ func rowsInPlace(r *Executor, root plan.Node, few *planner.FewJoin) (b *batch.Ba
 type inPlace struct {
 	*Executor
 	few   *planner.FewJoin
+	idle  *planner.Idle
 	found *foundKeys
 }
 
@@ -66,7 +69,7 @@ func (r *inPlace) rows(n plan.Node) (b *batch.Batch, known bool, err error) {
 		if b, known, err = r.rows(n.Input); !known {
 			return nil, false, err
 		}
-		b, err = r.filter(b, n.Conds, n.Input.Schema())
+		b, err = r.filter(b, n, n.Conds, n.Input)
 	case *plan.Project:
 		if slices.ContainsFunc(n.Items, func(it plan.Item) bool { return expr.Volatile(it.Expr) }) {
 			return nil, false, nil
@@ -83,15 +86,24 @@ func (r *inPlace) rows(n plan.Node) (b *batch.Batch, known bool, err error) {
 	return b, err == nil, err
 }
 
-func (r *inPlace) filter(b *batch.Batch, conds []expr.Expr, in []plan.Column) (*batch.Batch, error) {
+// filter keeps the rows that meet the conditions of node n over the columns of another.
+func (r *inPlace) filter(b *batch.Batch, n plan.Node, conds []expr.Expr, over plan.Node) (*batch.Batch, error) {
 	if b.Rows() == 0 {
 		return b, nil
 	}
-	f, err := eval.CompileFilter(conds, in, r.x.Env)
-	if err != nil {
-		return nil, err
+	f, ok := r.idle.Take(n).(*eval.Filter)
+	if ok {
+		f.Rebind(r.x.Env)
+	} else {
+		var err error
+		if f, err = eval.CompileFilterAgain(conds, over.Schema(), r.x.Env); err != nil {
+			return nil, err
+		}
 	}
 	out, err := f.Select(r.x.Ctx, b)
+	if err == nil && f.Rest() {
+		r.idle.Put(n, f)
+	}
 	if err == nil && out.Rows() == 0 {
 		out = &batch.Batch{Cols: b.Cols, N: b.N, Sel: []int32{}, Seq: -1}
 	}
@@ -99,14 +111,16 @@ func (r *inPlace) filter(b *batch.Batch, conds []expr.Expr, in []plan.Column) (*
 }
 
 func (r *inPlace) project(b *batch.Batch, n *plan.Project) (*batch.Batch, error) {
-	es := make([]expr.Expr, len(n.Items))
-	for i, it := range n.Items {
-		es[i] = it.Expr
-	}
 	if b.Rows() == 0 {
 		return nothing(n.Schema())
 	}
-	ps, err := eval.CompileColumns(es, n.Input.Schema(), r.x.Env)
+	ps, err := compiledAgain(r.idle, n, r.x.Env, func() ([]expr.Expr, []plan.Column) {
+		es := make([]expr.Expr, len(n.Items))
+		for i, it := range n.Items {
+			es[i] = it.Expr
+		}
+		return es, n.Input.Schema()
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -115,7 +129,21 @@ func (r *inPlace) project(b *batch.Batch, n *plan.Project) (*batch.Batch, error)
 	if err != nil {
 		return nil, err
 	}
+	if eval.Rest(ps) {
+		r.idle.Put(n, ps)
+	}
 	return batch.New(cols, rows), nil
+}
+
+// compiledAgain returns programs of expressions over columns that of is a name for, as an earlier run of the statement has
+// left them, or compiled now.
+func compiledAgain(idle *planner.Idle, of any, env *function.Env, made func() ([]expr.Expr, []plan.Column)) ([]*eval.Program, error) {
+	if ps, ok := idle.Take(of).([]*eval.Program); ok {
+		eval.Rebind(ps, env)
+		return ps, nil
+	}
+	es, in := made()
+	return eval.CompileColumnsAgain(es, in, env)
 }
 
 // scan reads the row of a scan by a whole key, if there is one.
@@ -131,7 +159,7 @@ func (r *inPlace) scan(n *plan.Scan) (*batch.Batch, bool, error) {
 	if b == nil {
 		b, err = nothing(n.Schema())
 	} else if !k.IsWhole() {
-		b, err = r.filter(b, n.Filter, n.Schema())
+		b, err = r.filter(b, n, n.Filter, n)
 	}
 	return b, err == nil, err
 }

@@ -43,6 +43,7 @@ func (r *Executor) modify(d *plan.DML, p *planner.Planned) (w *ModifyTable, err 
 		return nil, err
 	}
 	w = r.modifying(d)
+	w.idle = p.Kept()
 	defer func() {
 		if err != nil {
 			w.abort()
@@ -84,7 +85,8 @@ func (w *ModifyTable) execute(source plan.Node, p *planner.Planned) error {
 	if few == nil && staged == nil && w.r.inThreads(source) {
 		return w.inThreads(source)
 	}
-	if err := w.prepare(source.Schema()); err != nil {
+	w.over(source.Schema())
+	if err := w.prepare(); err != nil {
 		return err
 	}
 	if few != nil || staged != nil || areFewValues(source) {
@@ -142,7 +144,7 @@ func areFewValues(n plan.Node) bool {
 // inPlace writes the rows of a source that is computed in place; known is false where its plan must run. few is
 // the join that it has, nil for none.
 func (w *ModifyTable) inPlace(source plan.Node, few *planner.FewJoin) (known bool, err error) {
-	b, found, known, err := rowsInPlace(w.r, source, few)
+	b, found, known, err := rowsInPlace(w, source, few)
 	if err != nil || !known {
 		return false, err
 	}

@@ -22,6 +22,9 @@ type caseNode struct {
 
 func (c *compiler) caseOf(e *expr.Case) (node, error) {
 	n := &caseNode{typ: e.Typ}
+	if c.again {
+		c.resting = append(c.resting, n)
+	}
 	for _, w := range e.Whens {
 		cond, err := c.compile(w.Cond)
 		if err != nil {

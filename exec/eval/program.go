@@ -36,6 +36,9 @@ type scratch struct {
 
 	share []*vector.Vec // results of sharedNodes for b
 	mark  vector.Mark   // of a, after the last of them
+
+	again   bool // other statements may use the programs (Rest)
+	resting []resting
 }
 
 func newScratch(env *function.Env) *scratch {

@@ -79,6 +79,17 @@ func (a *Arena) Free() {
 	a.chunks, a.cur, a.used = nil, 0, 0
 }
 
+// Trim is Free, but for a little that the next use of the program begins with.
+func (a *Arena) Trim() {
+	if len(a.chunks) == 0 || len(a.chunks[0]) > arenaFirst {
+		a.Free()
+		return
+	}
+	first := a.chunks[0]
+	a.Free()
+	a.chunks = append(a.chunks, first)
+}
+
 // Mark is a place in an arena.
 type Mark struct{ chunk, used int }
 

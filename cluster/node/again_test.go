@@ -1,0 +1,54 @@
+package node
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+)
+
+// TestPreparedWritesAgain: statements of few rows that are prepared once and executed with many parameters, by two sessions in
+// turn, do what their texts with these values do by plans, also when a run before failed.
+func TestPreparedWritesAgain(t *testing.T) {
+	statements := []struct{ types, sql string }{
+		{"bigint, int", "INSERT INTO @ VALUES ($1, 'new', $2) ON CONFLICT (k) DO UPDATE SET n = @.n + excluded.n, v = @.v || '!' RETURNING *"},
+		{"bigint, int", "INSERT INTO @ VALUES ($1, 'new', $2) ON CONFLICT (k) DO UPDATE SET n = 100 / (@.n - $2) WHERE @.n <> $2 + 1"},
+		{"bigint, int", "INSERT INTO @ VALUES ($1, 'a', $2), ($1 + 1, 'b', $2), ($1 + $2 % 3, NULL, 1) ON CONFLICT (k) DO UPDATE SET n = excluded.n * 2, v = coalesce(excluded.v, upper(@.v)) RETURNING v"},
+		{"bigint, int", "INSERT INTO @ (k, n) VALUES ($1, $2) ON CONFLICT DO NOTHING"},
+		{"bigint, int", "UPDATE @ SET n = n + $2, v = CASE WHEN n > $2 THEN v ELSE 'less' END WHERE k = $1 RETURNING k, v, n"},
+		{"bigint, int", "DELETE FROM @ WHERE k = $1 AND n > $2"},
+		{"bigint, int", "MERGE INTO @ AS t USING (VALUES ($1, $2), ($1 + 3, $2 - 1)) AS s (k, n) ON t.k = s.k WHEN MATCHED AND t.n = s.n THEN DELETE" +
+			" WHEN MATCHED THEN UPDATE SET n = s.n, v = t.v || '?' WHEN NOT MATCHED AND s.n > 3 THEN INSERT VALUES (s.k, 'merged', s.n)"},
+		{"bigint, int", "UPDATE @ AS t SET n = s.n, k = t.k + s.n % 2 FROM (VALUES ($1, $2)) AS s (k, n) WHERE t.k = s.k"},
+	}
+	for _, nodes := range oneAndThree() {
+		t.Run(fmt.Sprint(nodes), func(t *testing.T) {
+			all := start(t, nodes)
+			sessions := []*client{connect(t, all[0]), connect(t, all[nodes-1])}
+			long := connect(t, all[0], "auto_explain.log_min_duration = 0")
+			for _, name := range []string{"short", "long"} {
+				long.must("CREATE TABLE " + name + " (k bigint PRIMARY KEY, v text, n int CHECK (n < 50))")
+				long.must("INSERT INTO " + name + " SELECT g, 'v' || g, g FROM generate_series(1, 40) AS g(g)")
+			}
+			for _, c := range sessions {
+				for i, s := range statements {
+					c.must(fmt.Sprintf("PREPARE p%d (%s) AS %s", i, s.types, strings.ReplaceAll(s.sql, "@", "short")))
+				}
+			}
+			r := rand.New(rand.NewPCG(7, uint64(nodes)))
+			for run := range 300 {
+				i, k, n := r.IntN(len(statements)), fmt.Sprint(r.IntN(60)), fmt.Sprint(r.IntN(40))
+				got, err := sessions[run%2].do(fmt.Sprintf("EXECUTE p%d(%s, %s)", i, k, n))
+				sql := strings.NewReplacer("@", "long", "$1", k+"::bigint", "$2", n+"::int").Replace(statements[i].sql)
+				want, wrong := long.do(sql)
+				if fmt.Sprint(err) != strings.ReplaceAll(fmt.Sprint(wrong), "long", "short") || fmt.Sprint(sorted(sql, got)) != fmt.Sprint(sorted(sql, want)) {
+					t.Fatalf("run %d, %s: %v %v, not %v %v", run, sql, got, err, want, wrong)
+				}
+			}
+			const rows = "SELECT * FROM %s ORDER BY k"
+			if got, want := sessions[0].must(fmt.Sprintf(rows, "short")), long.must(fmt.Sprintf(rows, "long")); fmt.Sprint(got) != fmt.Sprint(want) {
+				t.Errorf("%v, not %v", got, want)
+			}
+		})
+	}
+}
