@@ -55,17 +55,17 @@ type Planned struct {
 	// writes where they are the same for all parameters; else nil.
 	Staged *plan.Staged
 	// Few is FewJoinOf the source of a generic plan that writes.
-	Few *FewJoin
-	// Idle is for the executor of a generic plan.
-	Idle Idle
+	Few     *FewJoin
+	idle    Idle
+	generic bool
 }
 
-// Kept returns what keeps things from one run of a plan for the next; nil where it is run once.
-func (p *Planned) Kept() *Idle {
-	if p == nil || p.Staged == nil || p.DML == nil {
+// Idle returns what keeps things from one run of a generic plan for the next; nil of another plan, which is run once.
+func (p *Planned) Idle() *Idle {
+	if p == nil || !p.generic {
 		return nil
 	}
-	return &p.Idle
+	return &p.idle
 }
 
 // Plan checks the statement's privileges and plans it. Buffers are staged when they
@@ -240,7 +240,7 @@ func (b *Bound) makeGeneric(e *Env, poll plan.Poll) *Planned {
 	if err != nil || len(s.Stages) != 1 {
 		return none
 	}
-	p.Staged = s
+	p.Staged, p.generic = s, true
 	return p
 }
 

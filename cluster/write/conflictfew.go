@@ -6,7 +6,6 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 
 	"github.com/tributarydb/tributary/exec/batch"
-	"github.com/tributarydb/tributary/exec/build"
 	"github.com/tributarydb/tributary/exec/eval"
 	"github.com/tributarydb/tributary/exec/op"
 	"github.com/tributarydb/tributary/planner/plan"
@@ -60,7 +59,7 @@ func (w *upsert) few(v *plan.Values) error {
 func (w *upsert) values(v *plan.Values) error {
 	var b *batch.Batch
 	err := op.Guard("values", func() (err error) {
-		if b, err = build.Values(w.r.x.Ctx, v, 0, len(v.Rows), w.r.x.Env); err == nil {
+		if b, err = valuesAgain(w.r, w.idle, v); err == nil {
 			b, err = w.propose(w.r.x.Ctx, b)
 		}
 		return err

@@ -30,12 +30,11 @@ import (
 //
 // known is false where the tree has something else, or a row is not on this node: then its plan must run. Nothing has
 // been written by then. few is the join, nil for none, and found is what it looked up.
-func rowsInPlace(of *ModifyTable, root plan.Node, few *planner.FewJoin) (b *batch.Batch, found *foundKeys, known bool, err error) {
-	r := of.r
+func rowsInPlace(r *Executor, idle *planner.Idle, root plan.Node, few *planner.FewJoin) (b *batch.Batch, found *foundKeys, known bool, err error) {
 	if r.Analyze || r.x.Caller.KeepOperators {
 		return nil, nil, false, nil
 	}
-	w := &inPlace{Executor: r, few: few, idle: of.idle}
+	w := &inPlace{Executor: r, few: few, idle: idle}
 	err = op.Guard("rows in place", func() (err error) {
 		b, known, err = w.rows(root)
 		return err
@@ -61,7 +60,7 @@ func (r *inPlace) rows(n plan.Node) (b *batch.Batch, known bool, err error) {
 		if len(n.Rows) > fewValues {
 			return nil, false, nil
 		}
-		b, err = build.Values(r.x.Ctx, n, 0, len(n.Rows), r.x.Env)
+		b, err = valuesAgain(r.Executor, r.idle, n)
 		return b, err == nil, err
 	case *plan.Scan:
 		return r.scan(n)
@@ -133,6 +132,56 @@ func (r *inPlace) project(b *batch.Batch, n *plan.Project) (*batch.Batch, error)
 		r.idle.Put(n, ps)
 	}
 	return batch.New(cols, rows), nil
+}
+
+// valuesAgain computes the rows of a VALUES.
+func valuesAgain(r *Executor, idle *planner.Idle, v *plan.Values) (*batch.Batch, error) {
+	if len(v.Rows) == 0 {
+		return build.Values(r.x.Ctx, v, 0, 0, r.x.Env)
+	}
+	var ps []*eval.Program // of the values that are computed, column by column
+	isComputed := func(e expr.Expr) bool {
+		switch e.(type) {
+		case *expr.Const, *expr.Param:
+			return false
+		}
+		return true
+	}
+	computes := idle != nil && slices.ContainsFunc(v.Rows, func(row []expr.Expr) bool { return slices.ContainsFunc(row, isComputed) })
+	name := &v.Rows[0] // which copies of the node share
+	if computes {
+		var err error
+		if ps, err = compiledAgain(idle, name, r.x.Env, func() (es []expr.Expr, in []plan.Column) {
+			for c := range v.Cols {
+				for _, row := range v.Rows {
+					if isComputed(row[c]) {
+						es = append(es, row[c])
+					}
+				}
+			}
+			return es, nil
+		}); err != nil {
+			return nil, err
+		}
+	}
+	one, next := batch.New(nil, 1), 0
+	b, err := build.ValuesOf(v, 0, len(v.Rows), func(row, c int) (types.Datum, error) {
+		e := v.Rows[row][c]
+		if !computes || !isComputed(e) {
+			return eval.ConstantContext(r.x.Ctx, e, r.x.Env)
+		}
+		p := ps[next]
+		next++
+		a, err := p.Eval(r.x.Ctx, one)
+		if err != nil {
+			return nil, err
+		}
+		return types.DatumAt(p.Type(), a, 0), nil
+	})
+	if err == nil && computes && eval.Rest(ps) {
+		idle.Put(name, ps)
+	}
+	return b, err
 }
 
 // compiledAgain returns programs of expressions over columns that of is a name for, as an earlier run of the statement has
@@ -271,6 +320,9 @@ func beside(rows []*batch.Batch, cols []plan.Column) ([]arrow.Array, error) {
 	}
 	out := make([]arrow.Array, len(cols))
 	for i, c := range cols {
+		if out[i] = besideIntegers(rows, i); out[i] != nil {
+			continue
+		}
 		var err error
 		if out[i], err = gathered(c.Type, len(rows), func(k int) types.Datum {
 			if rows[k] == nil {
@@ -282,6 +334,37 @@ func beside(rows []*batch.Batch, cols []plan.Column) ([]arrow.Array, error) {
 		}
 	}
 	return out, nil
+}
+
+// besideIntegers is beside for a column of plain integers of 8 bytes; nil for others.
+func besideIntegers(rows []*batch.Batch, col int) arrow.Array {
+	vals, valid := make([]int64, len(rows)), []byte(nil)
+	some := false
+	for k, row := range rows {
+		there := row != nil
+		if there {
+			a, ok := row.Cols[col].(*array.Int64)
+			if !ok {
+				return nil
+			}
+			if some, there = true, a.IsValid(0); there {
+				vals[k] = a.Value(0)
+			}
+		}
+		if !there && valid == nil {
+			valid = make([]byte, (len(rows)+7)/8)
+			for before := range k {
+				batch.SetBit(valid, before)
+			}
+		}
+		if there && valid != nil {
+			batch.SetBit(valid, k)
+		}
+	}
+	if !some {
+		return nil
+	}
+	return batch.FromSlice(arrow.PrimitiveTypes.Int64, vals, valid)
 }
 
 func gathered(t types.Type, n int, value func(i int) types.Datum) (arrow.Array, error) {

@@ -43,7 +43,7 @@ func (r *Executor) modify(d *plan.DML, p *planner.Planned) (w *ModifyTable, err 
 		return nil, err
 	}
 	w = r.modifying(d)
-	w.idle = p.Kept()
+	w.idle = p.Idle()
 	defer func() {
 		if err != nil {
 			w.abort()
@@ -144,7 +144,7 @@ func areFewValues(n plan.Node) bool {
 // inPlace writes the rows of a source that is computed in place; known is false where its plan must run. few is
 // the join that it has, nil for none.
 func (w *ModifyTable) inPlace(source plan.Node, few *planner.FewJoin) (known bool, err error) {
-	b, found, known, err := rowsInPlace(w, source, few)
+	b, found, known, err := rowsInPlace(w.r, w.idle, source, few)
 	if err != nil || !known {
 		return false, err
 	}
@@ -198,7 +198,17 @@ func (r *Executor) Select(q *plan.Query) (op.BatchReader, []plan.Column, error) 
 // SelectBound is Select for a query that may come again.
 func (r *Executor) SelectBound(b *planner.Bound) (op.BatchReader, []plan.Column, error) {
 	r.writes(nil, b.Query.Buffers)
-	return r.Query(r.x.Ctx, b, r.returning)
+	p, err := r.Executor.Plan(r.x.Ctx, b)
+	if err != nil {
+		return nil, nil, err
+	}
+	if idle := p.Idle(); idle != nil {
+		rows, err := keyedRow(r, p.Query, idle)
+		if rows != nil || err != nil {
+			return rows, p.Query.Cols, err
+		}
+	}
+	return r.Planned(r.x.Ctx, p, r.returning)
 }
 
 // buffers fills the statement's buffers, in order.

@@ -64,6 +64,10 @@ func newCall(f *fn.Func, args []node, at []types.Type, ret types.Type, env *func
 	return n, nil
 }
 
+func (n *callNode) rest() {
+	n.memo, n.key, n.cached, n.size, n.pays = nil, nil, nil, 0, dictionaryPays{}
+}
+
 func (n *callNode) eval(fr *frame) (*vector.Vec, error) {
 	args := make([]*vector.Vec, len(n.args))
 	allOne := n.f.Vol != fn.Volatile

@@ -249,3 +249,13 @@ func (n *constNode) eval(fr *frame) (*vector.Vec, error) {
 	v.N = fr.n
 	return &v, nil
 }
+
+// paramNode is a parameter of the statement that runs.
+type paramNode struct {
+	n   int
+	typ types.Type
+}
+
+func (n *paramNode) eval(fr *frame) (*vector.Vec, error) {
+	return vector.NewConst(n.typ, fr.env.Params[n.n-1], fr.n)
+}

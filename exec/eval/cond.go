@@ -45,6 +45,8 @@ func (c *compiler) caseOf(e *expr.Case) (node, error) {
 	return n, nil
 }
 
+func (n *caseNode) rest() { n.at = vector.Places{} }
+
 func (n *caseNode) eval(fr *frame) (*vector.Vec, error) {
 	rest := countUp(fr.a, fr.n)
 	var parts []vector.Part

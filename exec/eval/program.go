@@ -64,6 +64,9 @@ type node interface {
 	eval(fr *frame) (*vector.Vec, error)
 }
 
+// resting is a node that keeps something from one batch for the next, and forgets it before another statement comes.
+type resting interface{ rest() }
+
 // frame is the rows of a batch to compute for. Rows are numbered from 0 to n-1 within a frame.
 type frame struct {
 	ctx     context.Context

@@ -14,25 +14,6 @@ import (
 //
 //	CompileColumnsAgain ─▶ Eval … ─▶ Rest ─▶ (another statement) Rebind ─▶ Eval … ─▶ Rest
 
-// resting is a node that keeps something from one batch for the next.
-type resting interface{ rest() }
-
-func (n *callNode) rest() {
-	n.memo, n.key, n.cached, n.size, n.pays = nil, nil, nil, 0, dictionaryPays{}
-}
-
-func (n *caseNode) rest() { n.at = vector.Places{} }
-
-// paramNode is a parameter of the statement that runs.
-type paramNode struct {
-	n   int
-	typ types.Type
-}
-
-func (n *paramNode) eval(fr *frame) (*vector.Vec, error) {
-	return vector.NewConst(n.typ, fr.env.Params[n.n-1], fr.n)
-}
-
 // forAny reports whether programs of expressions are the same for all runs of a statement.
 func forAny(es []expr.Expr) bool {
 	fixed := func(t types.Type) bool { return t.Form() >= vector.Bool && t.Form() <= vector.F64 }

@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// TestPreparedWritesAgain: statements of few rows that are prepared once and executed with many parameters, by two sessions in
-// turn, do what their texts with these values do by plans, also when a run before failed.
-func TestPreparedWritesAgain(t *testing.T) {
+// TestPreparedAgain: statements of few rows by key that are prepared once and executed with many parameters, by two
+// sessions in turn, do what their texts with these values do by plans, also when a run before failed.
+func TestPreparedAgain(t *testing.T) {
 	statements := []struct{ types, sql string }{
 		{"bigint, int", "INSERT INTO @ VALUES ($1, 'new', $2) ON CONFLICT (k) DO UPDATE SET n = @.n + excluded.n, v = @.v || '!' RETURNING *"},
 		{"bigint, int", "INSERT INTO @ VALUES ($1, 'new', $2) ON CONFLICT (k) DO UPDATE SET n = 100 / (@.n - $2) WHERE @.n <> $2 + 1"},
@@ -19,6 +19,9 @@ func TestPreparedWritesAgain(t *testing.T) {
 		{"bigint, int", "DELETE FROM @ WHERE k = $1 AND n > $2"},
 		{"bigint, int", "MERGE INTO @ AS t USING (VALUES ($1, $2), ($1 + 3, $2 - 1)) AS s (k, n) ON t.k = s.k WHEN MATCHED AND t.n = s.n THEN DELETE" +
 			" WHEN MATCHED THEN UPDATE SET n = s.n, v = t.v || '?' WHEN NOT MATCHED AND s.n > 3 THEN INSERT VALUES (s.k, 'merged', s.n)"},
+		{"bigint, int", "SELECT n + $2, upper(v), k, v || $2 FROM @ WHERE k = $1"},
+		{"bigint, int", "SELECT k, CASE WHEN n > $2 THEN v END, 1 / (n - $2) FROM @ WHERE k = $1 AND n < 2 * $2"},
+		{"bigint, int", "SELECT * FROM (SELECT v AS a, n * 2 AS b FROM @ WHERE k = $1) AS s WHERE b > $2 ORDER BY a LIMIT 1"},
 		{"bigint, int", "UPDATE @ AS t SET n = s.n, k = t.k + s.n % 2 FROM (VALUES ($1, $2)) AS s (k, n) WHERE t.k = s.k"},
 	}
 	for _, nodes := range oneAndThree() {
@@ -28,7 +31,7 @@ func TestPreparedWritesAgain(t *testing.T) {
 			long := connect(t, all[0], "auto_explain.log_min_duration = 0")
 			for _, name := range []string{"short", "long"} {
 				long.must("CREATE TABLE " + name + " (k bigint PRIMARY KEY, v text, n int CHECK (n < 50))")
-				long.must("INSERT INTO " + name + " SELECT g, 'v' || g, g FROM generate_series(1, 40) AS g(g)")
+				long.must("INSERT INTO " + name + " SELECT g, 'v' || g, g % 40 FROM generate_series(1, 3000) AS g(g)")
 			}
 			for _, c := range sessions {
 				for i, s := range statements {
@@ -36,7 +39,7 @@ func TestPreparedWritesAgain(t *testing.T) {
 				}
 			}
 			r := rand.New(rand.NewPCG(7, uint64(nodes)))
-			for run := range 300 {
+			for run := range 400 {
 				i, k, n := r.IntN(len(statements)), fmt.Sprint(r.IntN(60)), fmt.Sprint(r.IntN(40))
 				got, err := sessions[run%2].do(fmt.Sprintf("EXECUTE p%d(%s, %s)", i, k, n))
 				sql := strings.NewReplacer("@", "long", "$1", k+"::bigint", "$2", n+"::int").Replace(statements[i].sql)
