@@ -43,7 +43,8 @@ func (f *foundKeys) add(key []types.Datum, there *batch.Batch, rowid int) {
 }
 
 // watchFound notes that the new rows of segs need not be looked up, if each has a key of its own of those found, which
-// no row has or only one that the statement deletes.
+// no row has or only one that the statement deletes. The former are claimed: who writes the key of the latter
+// meets the deletion.
 func (w *ModifyTable) watchFound(segs []*catalog.Segment) {
 	k := w.r.x.Txn.foreign.keys
 	if w.found == nil || k == nil || len(k.few) == 0 || w.found.of.NullsNotDistinct {
@@ -60,7 +61,8 @@ func (w *ModifyTable) watchFound(segs []*catalog.Segment) {
 	if len(claim.Hashes) < len(keys) || len(keys) < len(k.few) {
 		return
 	}
-	for _, key := range keys {
+	var fresh, replaced [][]types.Datum
+	for i, key := range keys {
 		same := func(f foundKey) bool {
 			for i, num := range w.found.of.Columns {
 				if types.Compare(w.live[k.column(num)].Type, f.key[i], key[i]) != 0 {
@@ -69,10 +71,15 @@ func (w *ModifyTable) watchFound(segs []*catalog.Segment) {
 			}
 			return true
 		}
-		free := func(f foundKey) bool { return f.row == lacking || f.row >= 0 && w.old.Contains(f.row) }
-		if !slices.ContainsFunc(w.found.list, func(f foundKey) bool { return free(f) && same(f) }) {
+		at := slices.IndexFunc(w.found.list, same)
+		switch {
+		case at >= 0 && w.found.list[at].row == lacking:
+			fresh = append(fresh, k.few[i])
+		case at >= 0 && w.found.list[at].row >= 0 && w.old.Contains(w.found.list[at].row):
+			replaced = append(replaced, k.few[i])
+		default:
 			return
 		}
 	}
-	k.fresh, k.lookedUp = len(k.few), append(k.lookedUp, w.found.of.OID)
+	k.few, k.fresh, k.lookedUp = append(fresh, replaced...), len(fresh), append(k.lookedUp, w.found.of.OID)
 }
