@@ -4,7 +4,10 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strings"
+	"sync"
 	"testing"
+
+	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
 // TestPreparedAgain: statements of few rows by key that are prepared once and executed with many parameters, by two
@@ -53,5 +56,60 @@ func TestPreparedAgain(t *testing.T) {
 				t.Errorf("%v, not %v", got, want)
 			}
 		})
+	}
+}
+
+// TestPreparedTogether: sessions that run the same prepared statements at the same time, with values of their own, lose
+// none of their changes.
+func TestPreparedTogether(t *testing.T) {
+	const sessions, runs, keys = 6, 40, 5
+	n := start(t, 1)[0]
+	c := connect(t, n)
+	c.must("CREATE TABLE sums (k bigint PRIMARY KEY, v bigint, by text)")
+	statements := []string{
+		"PREPARE p0(bigint, bigint, text) AS INSERT INTO sums VALUES ($1 * 1, $2 + 0, 'session ' || $3) ON CONFLICT (k) DO UPDATE SET v = sums.v + excluded.v, by = $3",
+		"PREPARE p1(bigint, bigint, text) AS MERGE INTO sums AS t USING (VALUES ($1, $2, $3)) AS s (k, v, by) ON t.k = s.k" +
+			" WHEN MATCHED THEN UPDATE SET v = t.v + s.v, by = s.by WHEN NOT MATCHED THEN INSERT VALUES (s.k, s.v, s.by)",
+		"PREPARE p2(bigint, bigint, text) AS UPDATE sums SET v = v + $2, by = upper($3) WHERE k = $1 AND v >= $2 - $2",
+	}
+	for k := range keys {
+		c.must(fmt.Sprintf("INSERT INTO sums VALUES (%d, 0, '')", k))
+	}
+	var all sync.WaitGroup
+	failed := make([]error, sessions)
+	want := make([]int64, sessions)
+	for i := range sessions {
+		c := connect(t, n)
+		for _, s := range statements {
+			c.must(s)
+		}
+		r := rand.New(rand.NewPCG(3, uint64(i)))
+		all.Go(func() {
+			for run := range runs {
+				k, v := r.IntN(keys), 1+r.IntN(1000)
+				want[i] += int64(v)
+				for {
+					_, err := c.do(fmt.Sprintf("EXECUTE p%d(%d, %d, 's%d')", (run+i)%len(statements), k, v, i))
+					if err == nil {
+						break
+					}
+					if !pgerr.Is(err, pgerr.SerializationFailure) {
+						failed[i] = err
+						return
+					}
+				}
+			}
+		})
+	}
+	all.Wait()
+	sum := int64(0)
+	for i := range sessions {
+		if failed[i] != nil {
+			t.Fatal(failed[i])
+		}
+		sum += want[i]
+	}
+	if got := c.must("SELECT sum(v), count(*) FROM sums"); got[0] != fmt.Sprintf("%d|%d", sum, keys) {
+		t.Errorf("%v, not %d of %d keys", got, sum, keys)
 	}
 }
