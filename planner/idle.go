@@ -29,7 +29,8 @@ func (i *Idle) Take(of any) any {
 	return x
 }
 
-// Put gives a thing back, which must not hold anything of its run.
+// Put gives a thing back, which must not hold anything of its run. The first of a plan is not kept: most texts with their
+// values in them come once.
 func (i *Idle) Put(of, x any) {
 	if i == nil {
 		return
@@ -39,7 +40,9 @@ func (i *Idle) Put(of, x any) {
 	if i.of == nil {
 		i.of = map[any][]any{}
 	}
-	if list := i.of[of]; len(list) < idleEach {
-		i.of[of] = append(list, x)
+	list, again := i.of[of]
+	if again && len(list) < idleEach {
+		list = append(list, x)
 	}
+	i.of[of] = list
 }

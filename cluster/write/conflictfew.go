@@ -43,7 +43,7 @@ func (w *upsert) few(v *plan.Values) error {
 	if err := w.end(); err != nil {
 		return err
 	}
-	if w.idle != nil && (len(w.sets) == 0 || eval.Rest(w.sets)) {
+	if w.idle != nil && len(w.src) <= mostKept && (len(w.sets) == 0 || eval.Rest(w.sets)) {
 		for _, a := range w.arbiters {
 			a.seen, a.enc = nil, nil
 		}

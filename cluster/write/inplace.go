@@ -100,7 +100,7 @@ func (r *inPlace) filter(b *batch.Batch, n plan.Node, conds []expr.Expr, over pl
 		}
 	}
 	out, err := f.Select(r.x.Ctx, b)
-	if err == nil && f.Rest() {
+	if err == nil && r.idle != nil && f.Rest() {
 		r.idle.Put(n, f)
 	}
 	if err == nil && out.Rows() == 0 {
@@ -128,9 +128,7 @@ func (r *inPlace) project(b *batch.Batch, n *plan.Project) (*batch.Batch, error)
 	if err != nil {
 		return nil, err
 	}
-	if eval.Rest(ps) {
-		r.idle.Put(n, ps)
-	}
+	restAgain(r.idle, n, ps)
 	return batch.New(cols, rows), nil
 }
 
@@ -178,10 +176,20 @@ func valuesAgain(r *Executor, idle *planner.Idle, v *plan.Values) (*batch.Batch,
 		}
 		return types.DatumAt(p.Type(), a, 0), nil
 	})
-	if err == nil && computes && eval.Rest(ps) {
-		idle.Put(name, ps)
+	if err == nil && computes {
+		restAgain(idle, name, ps)
 	}
 	return b, err
+}
+
+// mostKept is how many columns a statement has whose programs are kept.
+const mostKept = 64
+
+// restAgain leaves programs to the next run.
+func restAgain(idle *planner.Idle, of any, ps []*eval.Program) {
+	if idle != nil && len(ps) <= mostKept && eval.Rest(ps) {
+		idle.Put(of, ps)
+	}
 }
 
 // compiledAgain returns programs of expressions over columns that of is a name for, as an earlier run of the statement has
