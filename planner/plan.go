@@ -54,6 +54,18 @@ type Planned struct {
 	// Staged are the stages of a query, and of the source of a statement that
 	// writes where they are the same for all parameters; else nil.
 	Staged *plan.Staged
+	// Few is FewJoinOf the source of a generic plan that writes.
+	Few     *FewJoin
+	idle    Idle
+	generic bool
+}
+
+// Idle returns what keeps things from one run of a generic plan for the next; nil of another plan, which is run once.
+func (p *Planned) Idle() *Idle {
+	if p == nil || !p.generic {
+		return nil
+	}
+	return &p.idle
 }
 
 // Plan checks the statement's privileges and plans it. Buffers are staged when they
@@ -214,7 +226,10 @@ func (b *Bound) makeGeneric(e *Env, poll plan.Poll) *Planned {
 	} else {
 		root, cols = p.Query.Root, p.Query.Cols
 	}
-	keyed := opt.Keyed(root, stats) || p.DML != nil && FewJoinOf(root, stats) != nil
+	if p.DML != nil {
+		p.Few = FewJoinOf(root, stats)
+	}
+	keyed := p.Few != nil || opt.Keyed(root, stats)
 	if p.DML != nil && p.DML.OnConflict != nil {
 		_, keyed = root.(*plan.Values)
 	}
@@ -225,7 +240,7 @@ func (b *Bound) makeGeneric(e *Env, poll plan.Poll) *Planned {
 	if err != nil || len(s.Stages) != 1 {
 		return none
 	}
-	p.Staged = s
+	p.Staged, p.generic = s, true
 	return p
 }
 

@@ -22,6 +22,9 @@ func (s *Set) Len() int { return len(s.byName) }
 // All returns the cursors in the order of their names.
 func (s *Set) All() iter.Seq[*Cursor] {
 	return func(yield func(*Cursor) bool) {
+		if len(s.byName) == 0 {
+			return
+		}
 		for _, name := range slices.Sorted(maps.Keys(s.byName)) {
 			if !yield(s.byName[name]) {
 				return

@@ -23,7 +23,7 @@ func TestRowsInPlace(t *testing.T) {
 				}
 				r := rand.New(rand.NewPCG(uint64(k), uint64(nodes)))
 				by := strings.Split(key, ", ")
-				for range 60 {
+				for range 70 {
 					g := 1 + r.IntN(330)
 					vals := func(g int) string {
 						return fmt.Sprintf("%d, %[1]d, 'v%[1]d', date '2026-01-01' + %[1]d, %[1]d / 7.0, ARRAY[%[1]d], 'new'", g)
@@ -46,7 +46,10 @@ func TestRowsInPlace(t *testing.T) {
 							" WHEN MATCHED AND t.n > 60 THEN DELETE WHEN MATCHED THEN UPDATE SET n = t.n + s.n, x = s.x || t.i WHEN NOT MATCHED THEN INSERT VALUES (" + "s.i, s.b, s.v, s.d, s.n, s.a, s.x)",
 						"UPDATE @ AS t SET x = s.x, n = s.n FROM (VALUES (" + vals(g) + "), (" + vals(g+3) + ")) AS s (" + cols + ") WHERE " + strings.Join(on, " AND ") + " RETURNING t.i, t.x",
 						"UPDATE @ SET n = 1 / (i - i) WHERE " + w,
-					}[r.IntN(9)]
+						"MERGE INTO @ AS t USING (VALUES (" + vals(g) + "), (" + vals(g+9) + ")) AS s (" + cols + ") ON " + strings.Join(on, " AND ") +
+							" WHEN MATCHED THEN UPDATE SET i = t.i + 9, b = t.b + 9, v = 'v' || t.i + 9, d = t.d + 9 WHEN NOT MATCHED THEN INSERT VALUES (s.i - 9, s.b - 9, 'v' || s.i - 9, s.d - 9, s.n, s.a, s.x)",
+						"UPDATE @ AS t SET i = s.i + 5, b = s.b + 5, v = 'v' || s.i + 5, d = s.d + 5 FROM (VALUES (" + vals(g) + "), (" + vals(g+5) + ")) AS s (" + cols + ") WHERE " + strings.Join(on, " AND "),
+					}[r.IntN(11)]
 					got, err := short.do(strings.ReplaceAll(sql, "@", fmt.Sprint("short", k)))
 					want, wrong := long.do(strings.ReplaceAll(sql, "@", fmt.Sprint("long", k)))
 					if fmt.Sprint(err) != strings.ReplaceAll(fmt.Sprint(wrong), "long", "short") || fmt.Sprint(sorted(sql, got)) != fmt.Sprint(sorted(sql, want)) {

@@ -139,12 +139,16 @@ func (c *Caller) schemaNames(st *catalog.State) (out []string) {
 }
 
 // Session returns what functions may know about the session that runs the statement.
-func (c *Caller) Session(st *catalog.State) function.Session {
-	s := function.Session{User: c.Role, SessionUser: c.SessionUser, Database: catalog.DatabaseName, Temp: c.Temp}
+func (c *Caller) Session() function.Session {
+	return function.Session{User: c.Role, SessionUser: c.SessionUser, Database: catalog.DatabaseName, Temp: c.Temp}
+}
+
+// SearchPath returns the schemas of the search path that exist, for function.Session.
+func (c *Caller) SearchPath(st *catalog.State) (path []types.OID) {
 	for _, sc := range c.Schemas(st) {
-		s.Path = append(s.Path, sc.OID)
+		path = append(path, sc.OID)
 	}
-	return s
+	return path
 }
 
 // View returns what decides what system relations show to the statement.

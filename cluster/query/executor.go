@@ -134,6 +134,11 @@ func (r *Executor) Query(ctx context.Context, b *planner.Bound, write func(plan.
 	if err != nil {
 		return nil, nil, err
 	}
+	return r.Planned(ctx, p, write)
+}
+
+// Planned is Query of a query that is planned.
+func (r *Executor) Planned(ctx context.Context, p *planner.Planned, write func(plan.BufferDef) (op.BatchReader, error)) (op.BatchReader, []plan.Column, error) {
 	first, last := plan.Unread(p.Query.Buffers, p.Query.Root)
 	if err := r.Buffers(ctx, slices.Concat(first, last), write); err != nil {
 		return nil, nil, err

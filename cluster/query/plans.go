@@ -42,8 +42,8 @@ const (
 	// longText is the length from which texts are not cached: compared with running such statements, planning
 	// them takes little time.
 	longText = 16 << 10
-	// The size of a plan is estimated from the length of its text.
-	planBytes, planBytesPerByte = 8 << 10, 64
+	// The size of a plan, and of what its runs leave to each other, is estimated from the length of its text.
+	planBytes, planBytesPerByte = 16 << 10, 64
 )
 
 // find returns the statement that was bound under the same definitions.

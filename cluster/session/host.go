@@ -33,6 +33,7 @@ type host struct {
 	mu      sync.Mutex
 	st      *catalog.State
 	session function.Session
+	caller  *query.Caller // whose schemas the session's path is, until it is asked for
 	// identity are the sequences of the identity columns of tables that the
 	// statement writes: filling those in takes no privilege of its own.
 	identity map[types.OID]bool
@@ -79,7 +80,7 @@ func (h *host) Enter(x *write.Statement, st *catalog.State) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.st = st
-	h.session = x.Caller.Session(st)
+	h.session, h.caller = x.Caller.Session(), x.Caller
 	h.session.PID, h.session.Client, h.session.Server = int32(s.start.PID), s.start.Remote, s.start.Local
 	h.session.StatementStart, h.session.ServerStart = time.Now(), s.registry.started
 	if s.tx != nil {
@@ -105,6 +106,9 @@ func (h *host) Catalog() *catalog.State {
 func (h *host) Session() *function.Session {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if h.caller != nil {
+		h.session.Path, h.caller = h.caller.SearchPath(h.st), nil
+	}
 	s := h.session
 	return &s
 }
@@ -170,6 +174,9 @@ func (h *host) close(ctx context.Context) {
 	taken := h.taken
 	h.taken = nil
 	h.mu.Unlock()
+	if len(taken) == 0 {
+		return
+	}
 	for _, seq := range slices.Sorted(maps.Keys(taken)) {
 		h.s.registry.sequences.GiveBack(ctx, seq)
 	}

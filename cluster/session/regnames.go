@@ -15,7 +15,8 @@ func (n regNames) host() *host {
 	if t := n.s.Txn(); t != nil && t.Known() != nil {
 		st = t.Known()
 	}
-	return &host{s: n.s, st: st, session: n.s.Caller().Session(st)}
+	c := n.s.Caller()
+	return &host{s: n.s, st: st, session: c.Session(), caller: c}
 }
 
 // RegIn implements types.Names.

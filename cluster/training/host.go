@@ -52,7 +52,8 @@ func (j *Jobs) restored(job *catalog.Job, st *catalog.State) (*query.Caller, *ho
 
 // enter sets what functions know of the session.
 func (h *host) enter(c *query.Caller, job *catalog.Job) {
-	h.session = c.Session(h.st)
+	h.session = c.Session()
+	h.session.Path = c.SearchPath(h.st)
 	h.session.StatementStart, h.session.ServerStart = c.Values.Now, h.j.started
 	h.session.Query, h.session.XID = job.Statement, int64(h.j.cfg.Queries.Next())
 }

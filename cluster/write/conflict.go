@@ -34,7 +34,15 @@ import (
 // otherwise by choose.
 func (w *ModifyTable) onConflict() error {
 	oc, r := w.d.OnConflict, w.r
-	arbiters, err := w.arbiters()
+	if f, ok := w.idle.Take(oc).(*conflictForm); ok {
+		cw := &upsert{ModifyTable: w, conflictForm: f}
+		w.src, w.at = f.read, f.places
+		if err := cw.prepare(); err != nil {
+			return err
+		}
+		return cw.few(w.d.Source.(*plan.Values))
+	}
+	arbiters, err := w.arbiterKeys()
 	if err != nil {
 		return err
 	}
@@ -43,7 +51,7 @@ func (w *ModifyTable) onConflict() error {
 			return err
 		}
 	}
-	cw := &upsert{ModifyTable: w, newColumns: newColumns{w.d.NextCol + 1000}}
+	cw := &upsert{ModifyTable: w, conflictForm: &conflictForm{newColumns: newColumns{w.d.NextCol + 1000}}}
 	src := w.d.Source.Schema()
 	cw.seq = cw.column("seq", types.Int8)
 	cw.cols = append(slices.Clone(src), cw.seq)
@@ -51,18 +59,12 @@ func (w *ModifyTable) onConflict() error {
 		cw.add(w.arbiter(k, &cw.newColumns))
 	}
 	into := cw.existing(cw.keyed(), plan.Left) // the rows to write, as they are read
-	if err := w.prepare(into.Schema()); err != nil {
-		return err
-	}
-	if err := cw.compile(); err != nil {
+	w.over(into.Schema())
+	if err := cw.prepare(); err != nil {
 		return err
 	}
 	if v := cw.fewProposedValues(); v != nil {
-		if err := cw.values(v); err != nil {
-			return err
-		}
-		cw.watchLookedUp()
-		return cw.end()
+		return cw.few(v)
 	}
 	rows, err := r.start(w.d.Source, src, w.reads)
 	if err != nil {
@@ -80,7 +82,7 @@ func (w *ModifyTable) onConflict() error {
 			return err
 		}
 	}
-	if cw.few() {
+	if cw.areFew() {
 		err = cw.see()
 	} else if err = cw.choose(); err == nil && !oc.Update {
 		into = cw.keyed() // its columns are the first of those of the join before
@@ -128,9 +130,9 @@ func (w *upsert) end() error {
 	return err
 }
 
-// arbiters returns the unique constraints that decide: the one that the binder found for the conflict
+// arbiterKeys returns the unique constraints that decide: the one that the binder found for the conflict
 // target, or all.
-func (w *ModifyTable) arbiters() ([]*uniqueKey, error) {
+func (w *ModifyTable) arbiterKeys() ([]*uniqueKey, error) {
 	var out []*uniqueKey
 	for i := range w.rel.Constraints {
 		c := &w.rel.Constraints[i]
@@ -149,7 +151,11 @@ func (w *ModifyTable) arbiters() ([]*uniqueKey, error) {
 	return out, nil
 }
 
-func (w *upsert) compile() error {
+// prepare compiles what the gateway does with the rows.
+func (w *upsert) prepare() error {
+	if err := w.ModifyTable.prepare(); err != nil {
+		return err
+	}
 	oc := w.d.OnConflict
 	if !oc.Update {
 		return nil
@@ -161,13 +167,17 @@ func (w *upsert) compile() error {
 		}
 		w.number, w.ret = w.seq, append(w.ret, n...)
 	}
-	sets := make([]expr.Expr, len(oc.Set))
-	for i := range sets {
-		sets[i] = w.set(i)
-	}
 	var err error
-	if w.sets, err = eval.CompileColumns(sets, w.src, w.r.x.Env); err != nil {
-		return err
+	if len(w.sets) > 0 {
+		eval.Rebind(w.sets, w.r.x.Env)
+	} else {
+		sets := make([]expr.Expr, len(oc.Set))
+		for i := range sets {
+			sets[i] = w.set(i)
+		}
+		if w.sets, err = eval.CompileColumnsAgain(sets, w.src, w.r.x.Env); err != nil {
+			return err
+		}
 	}
 	if oc.Where != nil {
 		p, err := eval.Compile(w.proposed(oc.Where), w.src, w.r.x.Env)
@@ -216,7 +226,12 @@ func (w *upsert) batch(b *batch.Batch) error {
 			fresh = append(fresh, int32(row))
 		}
 	}
-	sub := func(sel []int32) *batch.Batch { return &batch.Batch{Cols: b.Cols, N: b.N, Sel: sel, Seq: -1} }
+	sub := func(sel []int32) *batch.Batch {
+		if len(sel) == b.N {
+			return batch.New(b.Cols, b.N)
+		}
+		return &batch.Batch{Cols: b.Cols, N: b.N, Sel: sel, Seq: -1}
+	}
 	if len(fresh) > 0 {
 		w.fresh += len(fresh)
 		if err := w.rows.PutChecked(w.r.x.Ctx, sub(fresh), false); err != nil {
@@ -241,7 +256,11 @@ func (w *upsert) update(b *batch.Batch) error {
 			}
 			for k := 0; k < b.Rows(); k++ {
 				if !arr.IsNull(k) && arr.(*array.Boolean).Value(k) {
-					keep = append(keep, b.Sel[k])
+					row := k
+					if b.Sel != nil {
+						row = int(b.Sel[k])
+					}
+					keep = append(keep, int32(row))
 				}
 			}
 			return nil

@@ -21,7 +21,7 @@ const (
 )
 
 // few reports whether the keys of the proposed rows are kept in memory.
-func (w *upsert) few() bool { return w.n <= fewProposed && w.size <= fewProposedBytes }
+func (w *upsert) areFew() bool { return w.n <= fewProposed && w.size <= fewProposedBytes }
 
 // see prepares the sets of keys for few rows.
 func (w *upsert) see() error {

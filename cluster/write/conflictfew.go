@@ -6,7 +6,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 
 	"github.com/tributarydb/tributary/exec/batch"
-	"github.com/tributarydb/tributary/exec/build"
+	"github.com/tributarydb/tributary/exec/eval"
 	"github.com/tributarydb/tributary/exec/op"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
@@ -34,13 +34,32 @@ func (w *upsert) fewProposedValues() *plan.Values {
 	return v
 }
 
+// few carries out a statement of few rows.
+func (w *upsert) few(v *plan.Values) error {
+	if err := w.values(v); err != nil {
+		return err
+	}
+	w.watchLookedUp()
+	if err := w.end(); err != nil {
+		return err
+	}
+	if w.idle != nil && len(w.src) <= mostKept && (len(w.sets) == 0 || eval.Rest(w.sets)) {
+		for _, a := range w.arbiters {
+			a.seen, a.enc = nil, nil
+		}
+		w.conflictForm.read, w.places = w.src, w.at
+		w.idle.Put(w.d.OnConflict, w.conflictForm)
+	}
+	return nil
+}
+
 // values joins the rows of a VALUES with the table's rows that have one of their keys, as the plans of
 // onConflict do. Indexes of keys tell of most new rows that there is none; a row that may be there is read
 // by its key.
 func (w *upsert) values(v *plan.Values) error {
 	var b *batch.Batch
 	err := op.Guard("values", func() (err error) {
-		if b, err = build.Values(w.r.x.Ctx, v, 0, len(v.Rows), w.r.x.Env); err == nil {
+		if b, err = valuesAgain(w.r, w.idle, v); err == nil {
 			b, err = w.propose(w.r.x.Ctx, b)
 		}
 		return err
@@ -48,8 +67,10 @@ func (w *upsert) values(v *plan.Values) error {
 	if err != nil || b.Rows() == 0 {
 		return err
 	}
-	if err := w.see(); err != nil {
-		return err
+	if b.N > 1 {
+		if err := w.see(); err != nil {
+			return err
+		}
 	}
 	cols := b.Cols
 	for _, a := range w.arbiters {

@@ -24,17 +24,25 @@ const proposedBuffer = 1 << 20
 // upsert distributes proposed rows to insert, update or nothing.
 type upsert struct {
 	*ModifyTable
+	*conflictForm
+	n, size  int64  // how many proposed rows there are, and their bytes
+	refused  error  // of the row after them, if it is none of the table's
+	inserted []byte // by DO NOTHING of many rows, a bit a row, by number
+	where    *eval.Program
+	fresh    int // how many rows were inserted
+}
+
+// conflictForm is what an ON CONFLICT makes of its statement alone. One of few rows leaves it to the next run of its
+// generic plan.
+type conflictForm struct {
 	newColumns
 	cols     []plan.Column // of the proposed rows, seq the last
 	seq      plan.Column   // their number
-	n, size  int64         // how many there are, and their bytes
-	refused  error         // of the row after them, if it is none of the table's
 	computed []plan.Item   // their keys that are expressions
 	arbiters []*conflictArbiter
-	inserted []byte // by DO NOTHING of many rows, a bit a row, by number
-	sets     []*eval.Program
-	where    *eval.Program
-	fresh    int // how many rows were inserted
+	read     []plan.Column // of the rows to write, as they are read
+	places   map[expr.ColID]int
+	sets     []*eval.Program // none before they are compiled
 }
 
 // newColumns gives columns their ids.

@@ -15,6 +15,7 @@
 //	foreignaction  deferred  validate  locking           what runs statements, or looks at rows
 //	modify                                               how a statement is carried out
 //	conflict ─▶ conflictbulk, conflictchoice             … and an ON CONFLICT
+//	keyedrow ─▶ inplace ─▶ foundkeys                     … and what finds few rows by their keys
 //	conflictrows, bulk
 //	modifytable                                          a statement in progress
 //	apply                                                its changes put into the transaction

@@ -11,12 +11,12 @@ import (
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/build"
 	"github.com/tributarydb/tributary/exec/eval"
+	"github.com/tributarydb/tributary/exec/function"
 	"github.com/tributarydb/tributary/exec/op"
 	"github.com/tributarydb/tributary/exec/store"
 	"github.com/tributarydb/tributary/planner"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
-	"github.com/tributarydb/tributary/planner/props"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -29,23 +29,29 @@ import (
 //	Filter, Project       above them
 //
 // known is false where the tree has something else, or a row is not on this node: then its plan must run. Nothing has
-// been written by then.
-func rowsInPlace(r *Executor, root plan.Node) (b *batch.Batch, known bool, err error) {
+// been written by then. few is the join, nil for none, and found is what it looked up.
+func rowsInPlace(r *Executor, idle *planner.Idle, root plan.Node, few *planner.FewJoin) (b *batch.Batch, found *foundKeys, known bool, err error) {
 	if r.Analyze || r.x.Caller.KeepOperators {
-		return nil, false, nil
+		return nil, nil, false, nil
 	}
+	w := &inPlace{Executor: r, few: few, idle: idle}
 	err = op.Guard("rows in place", func() (err error) {
-		b, known, err = (&inPlace{r}).rows(root)
+		b, known, err = w.rows(root)
 		return err
 	})
 	var bad *store.CorruptError
 	if errors.As(err, &bad) || b != nil && op.TooLong(err, 2) {
-		return nil, false, nil // the plan repairs the one, and computes row by row for the other
+		return nil, nil, false, nil // the plan repairs the one, and computes row by row for the other
 	}
-	return b, known, err
+	return b, w.found, known, err
 }
 
-type inPlace struct{ *Executor }
+type inPlace struct {
+	*Executor
+	few   *planner.FewJoin
+	idle  *planner.Idle
+	found *foundKeys
+}
 
 // rows computes the rows of a node: its columns are those of its schema.
 func (r *inPlace) rows(n plan.Node) (b *batch.Batch, known bool, err error) {
@@ -54,7 +60,7 @@ func (r *inPlace) rows(n plan.Node) (b *batch.Batch, known bool, err error) {
 		if len(n.Rows) > fewValues {
 			return nil, false, nil
 		}
-		b, err = build.Values(r.x.Ctx, n, 0, len(n.Rows), r.x.Env)
+		b, err = valuesAgain(r.Executor, r.idle, n)
 		return b, err == nil, err
 	case *plan.Scan:
 		return r.scan(n)
@@ -62,7 +68,7 @@ func (r *inPlace) rows(n plan.Node) (b *batch.Batch, known bool, err error) {
 		if b, known, err = r.rows(n.Input); !known {
 			return nil, false, err
 		}
-		b, err = r.filter(b, n.Conds, n.Input.Schema())
+		b, err = r.filter(b, n, n.Conds, n.Input)
 	case *plan.Project:
 		if slices.ContainsFunc(n.Items, func(it plan.Item) bool { return expr.Volatile(it.Expr) }) {
 			return nil, false, nil
@@ -79,15 +85,24 @@ func (r *inPlace) rows(n plan.Node) (b *batch.Batch, known bool, err error) {
 	return b, err == nil, err
 }
 
-func (r *inPlace) filter(b *batch.Batch, conds []expr.Expr, in []plan.Column) (*batch.Batch, error) {
+// filter keeps the rows that meet the conditions of node n over the columns of another.
+func (r *inPlace) filter(b *batch.Batch, n plan.Node, conds []expr.Expr, over plan.Node) (*batch.Batch, error) {
 	if b.Rows() == 0 {
 		return b, nil
 	}
-	f, err := eval.CompileFilter(conds, in, r.x.Env)
-	if err != nil {
-		return nil, err
+	f, ok := r.idle.Take(n).(*eval.Filter)
+	if ok {
+		f.Rebind(r.x.Env)
+	} else {
+		var err error
+		if f, err = eval.CompileFilterAgain(conds, over.Schema(), r.x.Env); err != nil {
+			return nil, err
+		}
 	}
 	out, err := f.Select(r.x.Ctx, b)
+	if err == nil && r.idle != nil && f.Rest() {
+		r.idle.Put(n, f)
+	}
 	if err == nil && out.Rows() == 0 {
 		out = &batch.Batch{Cols: b.Cols, N: b.N, Sel: []int32{}, Seq: -1}
 	}
@@ -95,14 +110,16 @@ func (r *inPlace) filter(b *batch.Batch, conds []expr.Expr, in []plan.Column) (*
 }
 
 func (r *inPlace) project(b *batch.Batch, n *plan.Project) (*batch.Batch, error) {
-	es := make([]expr.Expr, len(n.Items))
-	for i, it := range n.Items {
-		es[i] = it.Expr
-	}
 	if b.Rows() == 0 {
 		return nothing(n.Schema())
 	}
-	ps, err := eval.CompileColumns(es, n.Input.Schema(), r.x.Env)
+	ps, err := compiledAgain(r.idle, n, r.x.Env, func() ([]expr.Expr, []plan.Column) {
+		es := make([]expr.Expr, len(n.Items))
+		for i, it := range n.Items {
+			es[i] = it.Expr
+		}
+		return es, n.Input.Schema()
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -111,7 +128,79 @@ func (r *inPlace) project(b *batch.Batch, n *plan.Project) (*batch.Batch, error)
 	if err != nil {
 		return nil, err
 	}
+	restAgain(r.idle, n, ps)
 	return batch.New(cols, rows), nil
+}
+
+// valuesAgain computes the rows of a VALUES.
+func valuesAgain(r *Executor, idle *planner.Idle, v *plan.Values) (*batch.Batch, error) {
+	if len(v.Rows) == 0 {
+		return build.Values(r.x.Ctx, v, 0, 0, r.x.Env)
+	}
+	var ps []*eval.Program // of the values that are computed, column by column
+	isComputed := func(e expr.Expr) bool {
+		switch e.(type) {
+		case *expr.Const, *expr.Param:
+			return false
+		}
+		return true
+	}
+	computes := idle != nil && slices.ContainsFunc(v.Rows, func(row []expr.Expr) bool { return slices.ContainsFunc(row, isComputed) })
+	name := &v.Rows[0] // which copies of the node share
+	if computes {
+		var err error
+		if ps, err = compiledAgain(idle, name, r.x.Env, func() (es []expr.Expr, in []plan.Column) {
+			for c := range v.Cols {
+				for _, row := range v.Rows {
+					if isComputed(row[c]) {
+						es = append(es, row[c])
+					}
+				}
+			}
+			return es, nil
+		}); err != nil {
+			return nil, err
+		}
+	}
+	one, next := batch.New(nil, 1), 0
+	b, err := build.ValuesOf(v, 0, len(v.Rows), func(row, c int) (types.Datum, error) {
+		e := v.Rows[row][c]
+		if !computes || !isComputed(e) {
+			return eval.ConstantContext(r.x.Ctx, e, r.x.Env)
+		}
+		p := ps[next]
+		next++
+		a, err := p.Eval(r.x.Ctx, one)
+		if err != nil {
+			return nil, err
+		}
+		return types.DatumAt(p.Type(), a, 0), nil
+	})
+	if err == nil && computes {
+		restAgain(idle, name, ps)
+	}
+	return b, err
+}
+
+// mostKept is how many columns a statement has whose programs are kept.
+const mostKept = 64
+
+// restAgain leaves programs to the next run.
+func restAgain(idle *planner.Idle, of any, ps []*eval.Program) {
+	if idle != nil && len(ps) <= mostKept && eval.Rest(ps) {
+		idle.Put(of, ps)
+	}
+}
+
+// compiledAgain returns programs of expressions over columns that of is a name for, as an earlier run of the statement has
+// left them, or compiled now.
+func compiledAgain(idle *planner.Idle, of any, env *function.Env, made func() ([]expr.Expr, []plan.Column)) ([]*eval.Program, error) {
+	if ps, ok := idle.Take(of).([]*eval.Program); ok {
+		eval.Rebind(ps, env)
+		return ps, nil
+	}
+	es, in := made()
+	return eval.CompileColumnsAgain(es, in, env)
 }
 
 // scan reads the row of a scan by a whole key, if there is one.
@@ -127,14 +216,14 @@ func (r *inPlace) scan(n *plan.Scan) (*batch.Batch, bool, error) {
 	if b == nil {
 		b, err = nothing(n.Schema())
 	} else if !k.IsWhole() {
-		b, err = r.filter(b, n.Filter, n.Schema())
+		b, err = r.filter(b, n, n.Filter, n)
 	}
 	return b, err == nil, err
 }
 
 // join joins given rows with those of a table that have their keys.
 func (r *inPlace) join(j *plan.Join) (*batch.Batch, bool, error) {
-	f := planner.FewJoinOf(j, props.Constraints(r.st))
+	f := r.few
 	if f == nil || len(f.Keys) != len(j.LKeys) || len(j.Residual) > 0 || len(f.Scan.Filter) > 0 {
 		return nil, false, nil
 	}
@@ -148,6 +237,8 @@ func (r *inPlace) join(j *plan.Join) (*batch.Batch, bool, error) {
 	}
 	cols, m := f.Given.Schema(), r.st.Manifest(f.Scan.Table)
 	there := make([]*batch.Batch, given.Rows())
+	r.found = &foundKeys{of: key}
+	rowid := slices.IndexFunc(f.Scan.Schema(), func(c plan.Column) bool { return c.ID == f.Scan.RowID })
 	var sel []int32
 	for i := range there {
 		row := i
@@ -161,6 +252,7 @@ func (r *inPlace) join(j *plan.Join) (*batch.Batch, bool, error) {
 		if there[i], known, err = rowByKey(r.Executor, m, f.Scan, key, vals); !known {
 			return nil, false, err
 		}
+		r.found.add(vals, there[i], rowid)
 		if there[i] != nil || j.Kind != plan.Inner {
 			sel = append(sel, int32(row))
 		}
@@ -236,6 +328,9 @@ func beside(rows []*batch.Batch, cols []plan.Column) ([]arrow.Array, error) {
 	}
 	out := make([]arrow.Array, len(cols))
 	for i, c := range cols {
+		if out[i] = besideIntegers(rows, i); out[i] != nil {
+			continue
+		}
 		var err error
 		if out[i], err = gathered(c.Type, len(rows), func(k int) types.Datum {
 			if rows[k] == nil {
@@ -247,6 +342,37 @@ func beside(rows []*batch.Batch, cols []plan.Column) ([]arrow.Array, error) {
 		}
 	}
 	return out, nil
+}
+
+// besideIntegers is beside for a column of plain integers of 8 bytes; nil for others.
+func besideIntegers(rows []*batch.Batch, col int) arrow.Array {
+	vals, valid := make([]int64, len(rows)), []byte(nil)
+	some := false
+	for k, row := range rows {
+		there := row != nil
+		if there {
+			a, ok := row.Cols[col].(*array.Int64)
+			if !ok {
+				return nil
+			}
+			if some, there = true, a.IsValid(0); there {
+				vals[k] = a.Value(0)
+			}
+		}
+		if !there && valid == nil {
+			valid = make([]byte, (len(rows)+7)/8)
+			for before := range k {
+				batch.SetBit(valid, before)
+			}
+		}
+		if there && valid != nil {
+			batch.SetBit(valid, k)
+		}
+	}
+	if !some {
+		return nil
+	}
+	return batch.FromSlice(arrow.PrimitiveTypes.Int64, vals, valid)
 }
 
 func gathered(t types.Type, n int, value func(i int) types.Datum) (arrow.Array, error) {

@@ -32,17 +32,18 @@ func (r *Executor) ModifyBound(b *planner.Bound) (*ModifyTable, error) {
 		mine := *d
 		d, mine.Source = &mine, own(d.Source, nil)
 	}
-	return r.modify(d, p.Staged)
+	return r.modify(d, p)
 }
 
-// modify runs an optimised statement; staged is the plan of its source, nil where
-// that is to be made.
-func (r *Executor) modify(d *plan.DML, staged *plan.Staged) (w *ModifyTable, err error) {
+// modify runs an optimised statement; p has the plan of its source, if it is not nil and
+// that is made.
+func (r *Executor) modify(d *plan.DML, p *planner.Planned) (w *ModifyTable, err error) {
 	first, last := plan.Unread(d.Buffers, d.Source)
 	if err := r.buffers(first); err != nil {
 		return nil, err
 	}
 	w = r.modifying(d)
+	w.idle = p.Idle()
 	defer func() {
 		if err != nil {
 			w.abort()
@@ -58,7 +59,7 @@ func (r *Executor) modify(d *plan.DML, staged *plan.Staged) (w *ModifyTable, err
 	}
 	if d.OnConflict != nil {
 		err = w.onConflict()
-	} else if err = w.execute(d.Source, staged); err == nil {
+	} else if err = w.execute(d.Source, p); err == nil {
 		err = w.finish()
 	}
 	if err != nil {
@@ -67,21 +68,29 @@ func (r *Executor) modify(d *plan.DML, staged *plan.Staged) (w *ModifyTable, err
 	return w, r.buffers(last)
 }
 
-// execute changes the table's rows as an optimised source says; staged is its plan,
-// nil where that is to be made.
-func (w *ModifyTable) execute(source plan.Node, staged *plan.Staged) error {
+// execute changes the table's rows as an optimised source says; p is as for modify.
+func (w *ModifyTable) execute(source plan.Node, p *planner.Planned) error {
+	var staged *plan.Staged
+	if p != nil {
+		staged = p.Staged
+	}
 	var few *planner.FewJoin
-	if !w.later && !w.r.Analyze {
+	switch {
+	case w.later || w.r.Analyze:
+	case staged != nil:
+		few = p.Few
+	default:
 		few = planner.FewJoinOf(source, props.Constraints(w.r.st))
 	}
 	if few == nil && staged == nil && w.r.inThreads(source) {
 		return w.inThreads(source)
 	}
-	if err := w.prepare(source.Schema()); err != nil {
+	w.over(source.Schema())
+	if err := w.prepare(); err != nil {
 		return err
 	}
 	if few != nil || staged != nil || areFewValues(source) {
-		if known, err := w.inPlace(source); known || err != nil {
+		if known, err := w.inPlace(source, few); known || err != nil {
 			return err
 		}
 	}
@@ -132,12 +141,14 @@ func areFewValues(n plan.Node) bool {
 	return ok && len(v.Rows) <= fewValues
 }
 
-// inPlace writes the rows of a source that is computed in place; known is false where its plan must run.
-func (w *ModifyTable) inPlace(source plan.Node) (known bool, err error) {
-	b, known, err := rowsInPlace(w.r, source)
+// inPlace writes the rows of a source that is computed in place; known is false where its plan must run. few is
+// the join that it has, nil for none.
+func (w *ModifyTable) inPlace(source plan.Node, few *planner.FewJoin) (known bool, err error) {
+	b, found, known, err := rowsInPlace(w.r, w.idle, source, few)
 	if err != nil || !known {
 		return false, err
 	}
+	w.found = found
 	if b.Rows() > 0 {
 		if err := op.Guard("rows in place", func() error { return w.rows.Rows(w.r.x.Ctx, b) }); err != nil {
 			return true, err
@@ -187,7 +198,17 @@ func (r *Executor) Select(q *plan.Query) (op.BatchReader, []plan.Column, error) 
 // SelectBound is Select for a query that may come again.
 func (r *Executor) SelectBound(b *planner.Bound) (op.BatchReader, []plan.Column, error) {
 	r.writes(nil, b.Query.Buffers)
-	return r.Query(r.x.Ctx, b, r.returning)
+	p, err := r.Executor.Plan(r.x.Ctx, b)
+	if err != nil {
+		return nil, nil, err
+	}
+	if idle := p.Idle(); idle != nil {
+		rows, err := keyedRow(r, p.Query, idle)
+		if rows != nil || err != nil {
+			return rows, p.Query.Cols, err
+		}
+	}
+	return r.Planned(r.x.Ctx, p, r.returning)
 }
 
 // buffers fills the statement's buffers, in order.

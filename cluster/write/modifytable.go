@@ -16,6 +16,7 @@ import (
 	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/exec/op"
 	"github.com/tributarydb/tributary/exec/store"
+	"github.com/tributarydb/tributary/planner"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/catalog"
@@ -46,6 +47,8 @@ type ModifyTable struct {
 	before      *catalog.Manifest                // what earlier parts of the statement left of the table; nil where they changed no row
 	there       *catalog.Manifest                // what is there now, with what they wrote; nil where nothing changed
 	reads       map[*plan.Scan]*catalog.Manifest // in place of the view's
+	found       *foundKeys                       // by which the source joined the table's rows; nil: none
+	idle        *planner.Idle                    // what earlier runs of the statement have compiled; nil where it is run once
 	conflict    *proposedRows                    // of an ON CONFLICT that is carried out as a MERGE; or nil
 }
 
@@ -84,15 +87,18 @@ func (w *ModifyTable) node(input plan.Node) *plan.TableWrite {
 	return n
 }
 
-// prepare compiles what the gateway does with the source's rows.
-func (w *ModifyTable) prepare(src []plan.Column) (err error) {
-	w.src = src
-	w.at = map[expr.ColID]int{}
+// over notes the columns of the source's rows.
+func (w *ModifyTable) over(src []plan.Column) {
+	w.src, w.at = src, make(map[expr.ColID]int, len(src))
 	for i, c := range src {
 		w.at[c.ID] = i
 	}
+}
+
+// prepare compiles what the gateway does with the source's rows.
+func (w *ModifyTable) prepare() (err error) {
 	n := w.node(nil)
-	if w.rows, err = build.RowWriter(n, src, w.r.x.Env); err != nil {
+	if w.rows, err = build.RowWriter(n, w.src, w.r.x.Env); err != nil {
 		return err
 	}
 	w.rows.Acct = w.acct
@@ -102,7 +108,9 @@ func (w *ModifyTable) prepare(src []plan.Column) (err error) {
 	for i, it := range w.d.Returning {
 		ret[i] = it.Expr
 	}
-	w.ret, err = eval.CompileColumns(ret, src, w.r.x.Env)
+	if len(ret) > 0 {
+		w.ret, err = eval.CompileColumns(ret, w.src, w.r.x.Env)
+	}
 	return err
 }
 
@@ -242,7 +250,9 @@ func (w *ModifyTable) finish() error {
 		_, seg := store.At(m, o)
 		changes = append(changes, &catalog.DeleteRows{Table: w.rel.OID, Segment: seg.ID, Rows: rows, ExpectVersion: w.rel.Version})
 	}
-	return w.r.apply(w.rel, changes, w.segments())
+	segs := w.segments()
+	w.watchFound(segs)
+	return w.r.apply(w.rel, changes, segs)
 }
 
 // abort gives up what was put.

@@ -9,7 +9,6 @@ import (
 	"github.com/tributarydb/tributary/planner"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
-	"github.com/tributarydb/tributary/planner/props"
 	"github.com/tributarydb/tributary/sql/catalog"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -54,8 +53,8 @@ func (x *Statement) writtenKeys(st *catalog.State, p *planner.Planned) []uint64 
 	if p.DML != nil && p.DML.OnConflict != nil {
 		return x.proposedKeys(rel, p.DML)
 	}
-	if f := planner.FewJoinOf(root, props.Constraints(st)); f != nil {
-		return x.joinedKeys(rel, f)
+	if p.Few != nil {
+		return x.joinedKeys(rel, p.Few)
 	}
 	for root != nil {
 		if s, ok := root.(*plan.Scan); ok {

@@ -47,8 +47,9 @@ func (r *Executor) checkUnique(st *catalog.State, rel *catalog.Relation, segs []
 			continue
 		}
 		if !watched.looks(c) {
-			claim, _ := claimed(st, rel, c, watched, watched.few[:watched.fresh])
-			out = append(out, claim)
+			if claim, _ := claimed(st, rel, c, watched, watched.few[:watched.fresh]); len(claim.Hashes) > 0 {
+				out = append(out, claim)
+			}
 			continue
 		}
 		if watched != nil && int64(len(watched.few)) == rows {

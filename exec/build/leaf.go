@@ -107,11 +107,15 @@ func (b *builder) values(ctx context.Context, n *plan.Values) (rel, error) {
 
 // Values evaluates rows of a VALUES.
 func Values(ctx context.Context, n *plan.Values, from, to int, env *function.Env) (*batch.Batch, error) {
-	rows := n.Rows[from:to]
-	cols := make([]arrow.Array, len(n.Cols))
+	return ValuesOf(n, from, to, func(row, col int) (types.Datum, error) { return eval.ConstantContext(ctx, n.Rows[row][col], env) })
+}
+
+// ValuesOf is Values of which somebody else computes each value.
+func ValuesOf(n *plan.Values, from, to int, value func(row, col int) (types.Datum, error)) (*batch.Batch, error) {
+	cols, rows := make([]arrow.Array, len(n.Cols)), to-from
 	for c, col := range n.Cols {
-		if len(rows) == 1 {
-			d, err := eval.ConstantContext(ctx, rows[0][c], env)
+		if rows == 1 {
+			d, err := value(from, c)
 			if err == nil {
 				cols[c], err = types.ArrayOf1(col.Type, d, 1)
 			}
@@ -121,9 +125,9 @@ func Values(ctx context.Context, n *plan.Values, from, to int, env *function.Env
 			continue
 		}
 		bld := array.NewBuilder(memory.DefaultAllocator, col.Type.Arrow())
-		bld.Reserve(len(rows))
-		for _, row := range rows {
-			d, err := eval.ConstantContext(ctx, row[c], env)
+		bld.Reserve(rows)
+		for row := from; row < to; row++ {
+			d, err := value(row, c)
 			if err == nil {
 				err = types.AppendDatum(bld, col.Type, d)
 			}
@@ -133,7 +137,7 @@ func Values(ctx context.Context, n *plan.Values, from, to int, env *function.Env
 		}
 		cols[c] = bld.NewArray()
 	}
-	return batch.New(cols, len(rows)), nil
+	return batch.New(cols, rows), nil
 }
 
 func (b *builder) funcScan(n *plan.FuncScan) (rel, error) {

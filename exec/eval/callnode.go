@@ -79,6 +79,10 @@ func chained(f *fn.Func, args []node, at []types.Type) (all []node, ts []types.T
 	return all, ts
 }
 
+func (n *callNode) rest() {
+	n.memo, n.key, n.cached, n.size, n.pays = nil, nil, nil, 0, dictionaryPays{}
+}
+
 func (n *callNode) eval(fr *frame) (*vector.Vec, error) {
 	args := make([]*vector.Vec, len(n.args))
 	allOne := n.f.Vol != fn.Volatile

@@ -20,6 +20,9 @@ type compiler struct {
 	seen    map[string]bool
 	shared  map[string]int
 	members map[string]*members
+	// again: the programs are for several statements; what keeps something of one is listed in resting.
+	again   bool
+	resting []resting
 }
 
 // fewColumns are searched linearly: a map pays only for more expressions than most statements have.
@@ -76,6 +79,9 @@ func (c *compiler) plain(e expr.Expr) (node, error) {
 		if e.N < 1 || e.N > len(c.env.Params) {
 			return nil, pgerr.New(pgerr.UndefinedParameter, "there is no parameter $%d", e.N)
 		}
+		if c.again {
+			return &paramNode{n: e.N, typ: e.Typ}, nil
+		}
 		return newConst(e.Typ, c.env.Params[e.N-1])
 	case *expr.Call:
 		if n, err := c.quotientCompare(e); n != nil || err != nil {
@@ -89,8 +95,12 @@ func (c *compiler) plain(e expr.Expr) (node, error) {
 			return nil, err
 		}
 		n, err := newCall(e.Fn, args, typesOf(e.Args), e.Typ, c.env)
-		if alone, ok := n.(*callNode); ok && len(c.members) > 0 {
+		alone, ok := n.(*callNode)
+		if ok && len(c.members) > 0 {
 			return c.member(e, alone), err
+		}
+		if ok && c.again {
+			c.resting = append(c.resting, alone)
 		}
 		return n, err
 	case *expr.Cast:
@@ -238,4 +248,14 @@ func (n *constNode) eval(fr *frame) (*vector.Vec, error) {
 	v := n.v
 	v.N = fr.n
 	return &v, nil
+}
+
+// paramNode is a parameter of the statement that runs.
+type paramNode struct {
+	n   int
+	typ types.Type
+}
+
+func (n *paramNode) eval(fr *frame) (*vector.Vec, error) {
+	return vector.NewConst(n.typ, fr.env.Params[n.n-1], fr.n)
 }

@@ -23,6 +23,9 @@ type caseNode struct {
 
 func (c *compiler) caseOf(e *expr.Case) (node, error) {
 	n := &caseNode{typ: e.Typ}
+	if c.again {
+		c.resting = append(c.resting, n)
+	}
 	for _, w := range e.Whens {
 		cond, err := c.compile(w.Cond)
 		if err != nil {
@@ -42,6 +45,8 @@ func (c *compiler) caseOf(e *expr.Case) (node, error) {
 	}
 	return n, nil
 }
+
+func (n *caseNode) rest() { n.at = vector.Places{} }
 
 func (n *caseNode) eval(fr *frame) (*vector.Vec, error) {
 	rest := countUp(fr.a, fr.n)

@@ -31,6 +31,9 @@ type Filter struct {
 	bufs  [2][]int32
 	words []uint16 // a mask
 	done  []bool   // which conditions masks have been applied for, in this batch
+
+	again   bool // other statements may use the filter (Rest)
+	resting []resting
 }
 
 // condition narrows a selection: of the rows sel (nil: all n) it writes those
@@ -50,8 +53,11 @@ func CompileFilter(conds []expr.Expr, in []plan.Column, env *function.Env) (*Fil
 	if env == nil {
 		env = &function.Env{}
 	}
-	c := newCompiler(in, env)
-	f := &Filter{env: env, m: env.NewMeter()}
+	return compileFilter(conds, newCompiler(in, env))
+}
+
+func compileFilter(conds []expr.Expr, c *compiler) (*Filter, error) {
+	f := &Filter{env: c.env, m: c.env.NewMeter()}
 	f.a = vector.NewArena(&f.m)
 	for _, e := range flatten(conds) {
 		root, err := c.compile(e)

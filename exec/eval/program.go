@@ -36,6 +36,9 @@ type scratch struct {
 
 	share []*vector.Vec // results of sharedNodes for b
 	mark  vector.Mark   // of a, after the last of them
+
+	again   bool // other statements may use the programs (Rest)
+	resting []resting
 }
 
 func newScratch(env *function.Env) *scratch {
@@ -60,6 +63,9 @@ func (s *scratch) begin(ctx context.Context, p *Program, b *batch.Batch) {
 type node interface {
 	eval(fr *frame) (*vector.Vec, error)
 }
+
+// resting is a node that keeps something from one batch for the next, and forgets it before another statement comes.
+type resting interface{ rest() }
 
 // frame is the rows of a batch to compute for. Rows are numbered from 0 to n-1 within a frame.
 type frame struct {
@@ -249,11 +255,11 @@ func (p *Program) constant(ctx context.Context) (d types.Datum, err error) {
 func cloneDatum(d types.Datum) types.Datum {
 	switch x := d.(type) {
 	case string:
-		if len(x) < vector.ArenaFirst {
+		if len(x) < vector.LittleText {
 			return strings.Clone(x)
 		}
 	case []byte:
-		if len(x) < vector.ArenaFirst {
+		if len(x) < vector.LittleText {
 			return append([]byte{}, x...)
 		}
 	}

@@ -121,8 +121,10 @@ func CompileColumns(es []expr.Expr, in []plan.Column, env *function.Env) ([]*Pro
 	if env == nil {
 		env = &function.Env{}
 	}
-	mem := newScratch(env)
-	c := newCompiler(in, env)
+	return compileColumns(es, newCompiler(in, env), newScratch(env))
+}
+
+func compileColumns(es []expr.Expr, c *compiler, mem *scratch) ([]*Program, error) {
 	if calls := slices.ContainsFunc(es, shareable); calls && len(es) > 1 {
 		c.sharing(es)
 	}

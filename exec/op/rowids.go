@@ -211,6 +211,12 @@ func (s *RowIDs) Ordinals() []uint32 {
 	return out
 }
 
+// Contains reports whether a row was recorded.
+func (s *RowIDs) Contains(id int64) bool {
+	g := s.segs[uint32(id>>32)]
+	return g != nil && g.rows.Contains(uint32(id))
+}
+
 // Rows returns the set's rows of a segment.
 func (s *RowIDs) Rows(ordinal uint32) *roaring.Bitmap { return s.segs[ordinal].rows }
 

@@ -45,9 +45,11 @@ func (a *Arena) Allocator() memory.Allocator {
 }
 
 const (
-	ArenaFirst = 1 << 8  // words: 2 KiB
+	arenaFirst = 1 << 6  // words: 512 bytes
 	arenaChunk = 1 << 15 // words: 256 KiB
 	arenaKeep  = 8 << 20 // bytes: what is kept from one call for the next
+	// LittleText is the length from which a text of an arena is not copied out of it.
+	LittleText = 256
 )
 
 // Reset lets the next call reuse the memory.
@@ -77,6 +79,17 @@ func (a *Arena) Free() {
 	a.chunks, a.cur, a.used = nil, 0, 0
 }
 
+// Trim is Free, but for a little that the next use of the program begins with.
+func (a *Arena) Trim() {
+	if len(a.chunks) == 0 || len(a.chunks[0]) > arenaFirst {
+		a.Free()
+		return
+	}
+	first := a.chunks[0]
+	a.Free()
+	a.chunks = append(a.chunks, first)
+}
+
 // Mark is a place in an arena.
 type Mark struct{ chunk, used int }
 
@@ -98,8 +111,8 @@ func (a *Arena) words(n int) []uint64 {
 		a.cur++
 		a.used = 0
 	}
-	// Small at first: a program may live for one row only.
-	size := max(min(arenaChunk, ArenaFirst<<(3*min(len(a.chunks), 4))), n)
+	// Small at first: a program may live for one row only, and each line that it clears is a miss.
+	size := max(min(arenaChunk, arenaFirst<<(3*min(len(a.chunks), 4))), n)
 	a.keep(size)
 	a.chunks = append(a.chunks, make([]uint64, size))
 	a.cur = len(a.chunks) - 1

@@ -91,7 +91,18 @@ func (s RowSet) Parts() (older *roaring.Bitmap, late []uint32, err error) {
 // Intersects reports whether a row is in both.
 func (s RowSet) Intersects(rows *roaring.Bitmap) (bool, error) {
 	have, late, err := s.Parts()
-	return err == nil && (have.Intersects(rows) || slices.ContainsFunc(late, rows.Contains)), err
+	if err != nil || have.Intersects(rows) {
+		return err == nil, err
+	}
+	if rows.GetCardinality() > uint64(len(late)) {
+		return slices.ContainsFunc(late, rows.Contains), nil
+	}
+	for it := rows.Iterator(); it.HasNext(); {
+		if _, there := slices.BinarySearch(late, it.Next()); there {
+			return true, nil
+		}
+	}
+	return false, nil
 }
 
 // with returns the set with further rows, which must not be in it yet.
