@@ -170,4 +170,3 @@ func centeredKeys(s isa, elem int) {
 	JNZ(LabelRef("tiles"))
 	s.done()
 }
-
