@@ -260,7 +260,7 @@ func (t *textKeys) takes(col arrow.Array) int64 {
 	return batch.ArrayBytes(col) + textBytes*int64(col.Len())
 }
 
-func (t *textKeys) width() int64 { return t.held/int64(max(t.n(), 1)) + 8 }
+func (t *textKeys) width() int64 { return t.length/int64(max(t.n(), 1)) + 8 }
 
 func (t *textKeys) bytes() int64 {
 	n := t.textTable.bytes() + 4*int64(cap(t.known)+cap(t.at)+len(t.order.of)+len(t.order.back)) + 16*int64(cap(t.texts))

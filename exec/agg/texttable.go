@@ -25,6 +25,7 @@ type textTable struct {
 	places []textPlace // likewise
 	blocks [][]byte
 	held   int64 // bytes of blocks, or of a part of them where others have the rest
+	length int64 // of all texts, the base's too
 
 	base    *textTable // of the numbers from 0 to first; nil: none
 	first   int
@@ -79,7 +80,7 @@ func (t *textTable) hash(k uint64) uint64 {
 // rest makes an empty table continue the numbers of another, which must not change any more.
 func (t *textTable) rest(o *textTable) {
 	base := *o // without what is about its owner
-	t.base, t.first = &base, len(o.places)
+	t.base, t.first, t.length = &base, len(o.places), o.length
 	o.readers.Add(1)
 }
 
@@ -152,7 +153,7 @@ func (t *textTable) find(s string, h uint64) (k uint32, at uint64, ok bool) {
 // add numbers a text that is new.
 func (t *textTable) add(at, h uint64, p textPlace) {
 	t.slots[at] = h>>32<<32 | uint64(len(t.places)+1)
-	t.hashes, t.places = append(t.hashes, h), append(t.places, p)
+	t.hashes, t.places, t.length = append(t.hashes, h), append(t.places, p), t.length+int64(p.n)
 }
 
 // adopt is id for the text k of another table, which must not change any more. It is not copied.
