@@ -342,7 +342,7 @@ func TestTrafficOfNodes(t *testing.T) {
 	c := connect(t, nodes[0], spread, apart)
 	before := nodes[0].traffic.Out.Load()
 	c.must("create table t as select generate_series(1, 200000) a")
-	c.must("select count(*) from (select a % 7, count(*) from t group by 1) x")
+	c.must("select count(*) from (select a % 50000, count(*) from t group by 1) x")
 	// So are the tasks of threads and what they exchange.
 	of := " join cluster.statement_history h on h.id = x.statement where h.query like 'select count(*) from (select%'"
 	if got := c.must("select count(*) > 0, bool_and(from_node <> to_node), sum(bytes) > 1000, max(batches) > 0 from cluster.transfers x" + of); got[0] != "t|t|t|t" {

@@ -249,6 +249,7 @@ func (w *upsert) update(b *batch.Batch) error {
 	ctx := w.r.x.Ctx
 	if w.where != nil {
 		keep := make([]int32, 0, b.Rows())
+		before := 0 // rows of the parts before this one
 		err := op.InHalves(b, func(b *batch.Batch) error {
 			arr, err := w.where.EvalScratch(ctx, b)
 			if err != nil {
@@ -256,13 +257,14 @@ func (w *upsert) update(b *batch.Batch) error {
 			}
 			for k := 0; k < b.Rows(); k++ {
 				if !arr.IsNull(k) && arr.(*array.Boolean).Value(k) {
-					row := k
+					row := before + k
 					if b.Sel != nil {
 						row = int(b.Sel[k])
 					}
 					keep = append(keep, int32(row))
 				}
 			}
+			before += b.Rows()
 			return nil
 		})
 		if err != nil {
