@@ -446,14 +446,18 @@ func (s *searcher) train(ctx context.Context, l *lane, g *group, t *trial, fold 
 // keep keeps the model of a trial that r has trained, in the place of a worse one unless all are kept.
 func (s *searcher) keep(ctx context.Context, r *runner, number int, loss float64, res *Result) (err error) {
 	m := trialModel{KeptTrial{number, res}, loss}
-	all := s.spec.keep || len(s.models) == 0
-	if !all && !m.better(s.models[0]) {
+	worse := func() bool { return !s.spec.keep && len(s.models) > 0 && !m.better(s.models[0]) }
+	if worse() {
 		return nil
 	}
 	if res.Profile, err = describe(ctx, r); err != nil {
 		return err
 	}
-	if all {
+	// While this lane waited for its rows' profile others went on, and may have kept a better one.
+	if worse() {
+		return nil
+	}
+	if s.spec.keep || len(s.models) == 0 {
 		s.models = append(s.models, m)
 		return s.hold(res.Model.Predictor.Bytes())
 	}
