@@ -83,11 +83,10 @@ func rangesOf(conds []expr.Expr, l, r []plan.Column) (out []join.Range) {
 		return slices.IndexFunc(cols, func(x plan.Column) bool { return x.ID == c.ID }), c.Typ
 	}
 	for _, cond := range conds {
-		c, ok := cond.(*expr.Call)
-		if !ok || len(c.Args) != 2 {
+		op, a, b, ok := rewrite.Comparison(cond)
+		if !ok {
 			continue
 		}
-		op, a, b := c.Op, c.Args[0], c.Args[1]
 		right, rt := find(r, a)
 		if right < 0 {
 			op, a, b = rewrite.Mirrored[op], b, a

@@ -2,7 +2,6 @@ package cast
 
 import (
 	"math"
-	"strconv"
 
 	"github.com/tributarydb/tributary/exec/compare"
 	"github.com/tributarydb/tributary/exec/function"
@@ -260,14 +259,13 @@ func textCast(from, to types.Type) function.Impl {
 // integerText is textCast of integers and fixed numerics, without a datum for each.
 func integerText(from types.Type) function.Impl {
 	return func(c *function.Call, args []*vector.Vec) (*vector.Vec, error) {
+		v := vector.IntReader(args[0])
+		if from.Scale == 0 {
+			return textfn.Digits(c, v)
+		}
 		var buf []byte
-		v, scale := vector.IntReader(args[0]), int32(from.Scale)
 		return function.Each(c, func(i int) (string, error) {
-			if scale == 0 {
-				buf = strconv.AppendInt(buf[:0], v(i), 10)
-			} else {
-				buf = number.DecimalFromInt64(v(i), scale).AppendText(buf[:0])
-			}
+			buf = number.DecimalFromInt64(v(i), int32(from.Scale)).AppendText(buf[:0])
 			return vector.BytesString(buf), nil
 		})
 	}

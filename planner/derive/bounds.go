@@ -15,16 +15,12 @@ import (
 //
 // The right side of the comparison must grow with its column. have are conditions that are there already.
 func bounded(r *rule.Run, c expr.Expr, side plan.ColSet, known, have []expr.Expr) []expr.Expr {
-	call, ok := c.(*expr.Call)
-	if !ok || len(call.Args) != 2 {
-		return nil
-	}
-	op, x, e := call.Op, call.Args[0], call.Args[1]
-	if _, ok := compared[op]; !ok {
+	op, x, e, ok := rewrite.Comparison(c)
+	if !ok || op == "=" {
 		return nil
 	}
 	if rewrite.Intersects(rewrite.ColumnsOf(e), side) {
-		op, x, e = compared[op], e, x
+		op, x, e = rewrite.Mirrored[op], e, x
 	}
 	if _, ok := rewrite.AsColumn(x); !ok || !rewrite.Subset(rewrite.ColumnsOf(x), side) || rewrite.Intersects(rewrite.ColumnsOf(e), side) {
 		return nil
@@ -51,9 +47,6 @@ func bounded(r *rule.Run, c expr.Expr, side plan.ColSet, known, have []expr.Expr
 	}
 	return out.List
 }
-
-// compared are the comparisons of an order, with those whose sides are swapped.
-var compared = map[string]string{"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 // growsWith returns the column with which e grows: a column, or one plus or minus a constant.
 func growsWith(e expr.Expr) (*expr.Col, bool) {
@@ -86,13 +79,12 @@ func ordinal(t types.Type) bool {
 
 // limitOf reads a condition as an upper limit ('<') or a lower one ('>') of a column.
 func limitOf(c expr.Expr, of *expr.Col, side byte) (*expr.Const, bool) {
-	call, ok := c.(*expr.Call)
-	if !ok || len(call.Args) != 2 {
+	op, x, k, ok := rewrite.Comparison(c)
+	if !ok {
 		return nil, false
 	}
-	op, x, k := call.Op, call.Args[0], call.Args[1]
 	if rewrite.IsConstant(x) {
-		op, x, k = compared[op], k, x
+		op, x, k = rewrite.Mirrored[op], k, x
 	}
 	col, ok := rewrite.AsColumn(x)
 	limit, isConst := k.(*expr.Const)
@@ -105,6 +97,5 @@ func limitOf(c expr.Expr, of *expr.Col, side byte) (*expr.Const, bool) {
 	if !limit.Typ.SamePhysical(of.Typ) || limit.Typ.OID != of.Typ.OID {
 		return nil, false
 	}
-	_, ordered := compared[op]
-	return limit, op == "=" || ordered && op[0] == side
+	return limit, op == "=" || op[0] == side
 }

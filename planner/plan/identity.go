@@ -41,26 +41,21 @@ func (q *Query) Identity(pure func(*Source) bool) (id Identity, ok bool) {
 
 // Chooses reports whether an optimised query leaves rows beyond a limit out, by an order that may be settled or not.
 func (q *Query) Chooses() bool {
-	found := false
-	var look func(n Node)
-	look = func(n Node) {
-		switch n := n.(type) {
-		case *Limit, *DistinctOn:
-			found = true
-		case *Sort:
-			found = found || n.Limit >= 0
-		}
-		for _, c := range n.Children() {
-			look(c)
-		}
-	}
-	for _, b := range q.Buffers {
-		if b.Root != nil {
-			look(b.Root)
+	return ChoosesRows(q.Root) || slices.ContainsFunc(q.Buffers, func(b BufferDef) bool { return b.Root != nil && ChoosesRows(b.Root) })
+}
+
+// ChoosesRows reports whether a relation may have other rows when it is read again: which of equal
+// ones LIMIT or DISTINCT ON keeps is not defined.
+func ChoosesRows(n Node) bool {
+	switch n := n.(type) {
+	case *Limit, *DistinctOn:
+		return true
+	case *Sort:
+		if n.Limit >= 0 {
+			return true
 		}
 	}
-	look(q.Root)
-	return found
+	return slices.ContainsFunc(n.Children(), ChoosesRows)
 }
 
 // identifier writes plans as bytes: every field that affects the rows, each value with its length

@@ -69,7 +69,8 @@ func (r *Relation) most(c *expr.Call) float64 {
 			if !ok || by.Val == nil {
 				break
 			}
-			if step = math.Abs(numberOf(by.Val)); step > 0 {
+			size, known := scalar(by.Val)
+			if step = math.Abs(size); known && step > 0 {
 				e = q.Args[0]
 			}
 		}
@@ -102,19 +103,7 @@ func (r *Relation) steps(e expr.Expr, step float64) float64 {
 }
 
 func bounds(c Column) (lo, hi float64, ok bool) {
-	lo, hi = numberOf(c.min), numberOf(c.max)
-	return lo, hi, lo <= hi && !math.IsInf(hi-lo, 0)
-}
-
-// numberOf is a number as a float, NaN for another value.
-func numberOf(d types.Datum) float64 {
-	switch v := d.(type) {
-	case int64:
-		return float64(v)
-	case float64:
-		return v
-	case interface{ Float64() float64 }:
-		return v.Float64()
-	}
-	return math.NaN()
+	lo, ok1 := scalar(c.min)
+	hi, ok2 := scalar(c.max)
+	return lo, hi, ok1 && ok2
 }

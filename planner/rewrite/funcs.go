@@ -128,5 +128,14 @@ func Negate(c *expr.Call) expr.Expr {
 	return nil
 }
 
+// Comparison takes l op r apart, where op is one of =, <, <=, > and >=.
+func Comparison(e expr.Expr) (op string, l, r expr.Expr, ok bool) {
+	c, ok := e.(*expr.Call)
+	if !ok || len(c.Args) != 2 || Mirrored[c.Op] == "" || c.Op == "<>" {
+		return "", nil, nil, false
+	}
+	return c.Op, c.Args[0], c.Args[1], true
+}
+
 // Mirrored maps an operator to the one that means the same with its sides swapped.
 var Mirrored = map[string]string{"=": "=", "<>": "<>", "<": ">", ">": "<", "<=": ">=", ">=": "<="}

@@ -144,18 +144,15 @@ func (o *ordered) conditions(conds []expr.Expr) bool {
 	return est.Join(plan.Inner, l, r, equal, 0).Rows >= pairsPerRow*(l.Rows+r.Rows)
 }
 
-// mirrored are the comparisons that a bound, or a key, may be, with their sides swapped.
-var mirrored = map[string]string{"=": "=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
-
 // bound reads a condition as a comparison of an expression over the subquery's rows with one over L's.
 func (o *ordered) bound(c expr.Expr) (expr.Expr, bound, bool) {
-	call, ok := c.(*expr.Call)
-	if !ok || len(call.Args) != 2 || mirrored[call.Op] == "" || rewrite.IsVolatile(c) {
+	op, x, outer, ok := rewrite.Comparison(c)
+	if !ok || rewrite.IsVolatile(c) {
 		return nil, bound{}, false
 	}
-	x, b := call.Args[0], bound{call.Op, call.Args[1]}
+	b := bound{op, outer}
 	if o.reads(x) {
-		x, b = b.outer, bound{mirrored[b.op], x}
+		x, b = outer, bound{rewrite.Mirrored[op], x}
 	}
 	if o.reads(x) || len(rewrite.ColumnsOf(x)) == 0 || !rewrite.Subset(rewrite.ColumnsOf(b.outer), o.corr) || !sameOrder(x.Type(), b.outer.Type()) {
 		return nil, bound{}, false
@@ -242,6 +239,7 @@ func (o *ordered) aggregated(n *plan.Aggregate) plan.Node {
 	if !ok {
 		return nil
 	}
+	o.x = f.x
 	u := o.union(f.at)
 	order := []expr.Order{{Expr: rewrite.ColOf(u.order), Desc: f.desc, NullsFirst: true}}
 	if f.frame.Mode == 'r' {
@@ -269,6 +267,7 @@ func (o *ordered) aggregated(n *plan.Aggregate) plan.Node {
 
 // orderedFrame is a frame of rows that are sorted by x, and of those that ask by at.
 type orderedFrame struct {
+	x            expr.Expr // over the subquery's rows: the ordered one's, or the value beside it
 	at           expr.Expr // over L
 	desc, strict bool
 	frame        plan.Frame
@@ -279,7 +278,7 @@ type orderedFrame struct {
 func (o *ordered) frame() (f orderedFrame, ok bool) {
 	if len(o.bounds) == 1 {
 		b := o.bounds[0]
-		return orderedFrame{at: b.outer, desc: !b.below(), strict: b.strict(),
+		return orderedFrame{x: o.x, at: b.outer, desc: !b.below(), strict: b.strict(),
 			frame: plan.Frame{Mode: 'r', Start: plan.FrameBound{Kind: plan.UnboundedPreceding}, End: plan.FrameBound{Kind: plan.CurrentRow}}}, true
 	}
 	if len(o.bounds) != 2 || o.bounds[0].below() == o.bounds[1].below() {
@@ -297,7 +296,7 @@ func (o *ordered) frame() (f orderedFrame, ok bool) {
 	if first.by != nil && first.op != "-" || last.by != nil && last.op != "+" {
 		return f, false // it lies on one side of the row
 	}
-	f.at = first.of
+	f.x, f.at = o.x, first.of
 	f.frame.Start, f.frame.End = first.frameBound(plan.Preceding), last.frameBound(plan.Following)
 	// RANGE contains both its ends, but may exclude those that are equal to the row. So (t - c, t] of x is [t - c, t) of the
 	// value before x, and [t, t + c) is (t, t + c] of the one after it.
@@ -311,8 +310,8 @@ func (o *ordered) frame() (f orderedFrame, ok bool) {
 		return f, false
 	default:
 		f.frame.Exclude = 'g'
-		o.x = besides(o.x, from.strict())
-		return f, o.x != nil
+		f.x = besides(o.x, from.strict())
+		return f, f.x != nil
 	}
 }
 

@@ -1,8 +1,6 @@
 package unnest
 
 import (
-	"slices"
-
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/planner/props"
@@ -69,7 +67,7 @@ func (t *table) outers() plan.ColSet {
 // domain makes the relation of the distinct values that L's columns have.
 func (d *decorrelator) domain(cols []expr.ColID) *table {
 	l := d.l
-	if rewrite.PlanVolatile(l) || choosesRows(l) && d.buffers() {
+	if rewrite.PlanVolatile(l) || plan.ChoosesRows(l) && d.buffers() {
 		l = d.buffered()
 	}
 	cp, names := d.r.Rename(l)
@@ -89,20 +87,6 @@ func (d *decorrelator) domain(cols []expr.ColID) *table {
 	}
 	t.n = &plan.Aggregate{Input: cp, Groups: groups}
 	return t
-}
-
-// choosesRows reports whether a relation may have other rows when it is read again: which of equal
-// ones LIMIT or DISTINCT ON keeps is not defined.
-func choosesRows(n plan.Node) bool {
-	switch n := n.(type) {
-	case *plan.Limit, *plan.DistinctOn:
-		return true
-	case *plan.Sort:
-		if n.Limit >= 0 {
-			return true
-		}
-	}
-	return slices.ContainsFunc(n.Children(), choosesRows)
 }
 
 // buffers reports whether L can be a buffer.

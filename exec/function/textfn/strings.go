@@ -250,7 +250,7 @@ func concatAny(c *function.Call, args []*vector.Vec) (*vector.Vec, error) {
 		case t.OID == types.TextOID:
 		case t.IsInteger():
 			var err error
-			if texts[k], err = digits(c, function.Arg[int64](c, args, k)); err != nil {
+			if texts[k], err = Digits(c, function.Arg[int64](c, args, k)); err != nil {
 				return nil, err
 			}
 		default:
@@ -260,8 +260,8 @@ func concatAny(c *function.Call, args []*vector.Vec) (*vector.Vec, error) {
 	return concatTexts(c, texts)
 }
 
-// digits returns the decimal texts of the integers of a call's rows.
-func digits(c *function.Call, num func(i int) int64) (*vector.Vec, error) {
+// Digits returns the decimal texts of the integers of a call's rows.
+func Digits(c *function.Call, num func(i int) int64) (*vector.Vec, error) {
 	var one [20]byte
 	size := 0
 	for i := range c.N {
@@ -282,7 +282,7 @@ func digits(c *function.Call, num func(i int) int64) (*vector.Vec, error) {
 		}
 	}
 	off[c.N] = int32(at)
-	return &vector.Vec{Kind: vector.Str, N: c.N, Off: off, Data: data}, nil
+	return &vector.Vec{Kind: vector.Str, N: c.N, Off: off, Data: data, Valid: c.Valid}, nil
 }
 
 func catAny(c *function.Call, a []types.Datum) (types.Datum, error) {

@@ -74,10 +74,11 @@ func newHashTable(cfg *layout, rows *rowset.Set) *hashTable {
 // rows not counted.
 func tableBytes(cfg *layout, n, ids int64) int64 {
 	if len(cfg.rKeyAt) == 0 {
+		bytes := 4*n + ids/8
 		if cfg.ranges != nil {
-			ids += 8 * orderBytes * n
+			bytes += orderBytes * n
 		}
-		return 4*n + ids/8
+		return bytes
 	}
 	return 16*slotCount(n) + 4*ids + ids/8 // the slots, or up to twice as much for places of values
 }
