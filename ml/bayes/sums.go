@@ -318,7 +318,7 @@ func numbers[T f64.Elem](p *pass, x []T) {
 		col := x[j*f64.Lanes:]
 		if q.whole && p.kind != bernoulli {
 			clear(p.moments)
-			if f64.ClassMoments(p.moments, col, d, shift, g.Scale[j], q.small[:q.n]) {
+			if f64.ClassMoments(p.moments, col, d, shift, g.Scale[j], q.small[:q.n], p.kind == mixed) {
 				for c := range p.moments {
 					m := &p.moments[c]
 					if o.Sums[c*d+j] += m.Sum; p.kind == mixed {

@@ -119,12 +119,16 @@ func centeredKeysBody[T Elem](k func(keys *uint32, x *T, stride int, center floa
 }
 
 // classMomentsBody takes the rows once a class, which pays for few of them.
-func classMomentsBody[T Elem](k func(to *int64, x *T, stride int, shift, scale float64, class *uint8, tiles, classes int) int) func([]Moments, []T, int, float64, float64, []uint8) bool {
-	return func(to []Moments, x []T, stride int, shift, scale float64, class []uint8) bool {
+func classMomentsBody[T Elem](k func(to *int64, x *T, stride int, shift, scale float64, class *uint8, tiles, classes, squares int) int) func([]Moments, []T, int, float64, float64, []uint8, bool) bool {
+	return func(to []Moments, x []T, stride int, shift, scale float64, class []uint8, squares bool) bool {
 		if len(to) > 8 {
-			return classMomentsGo(to, x, stride, shift, scale, class)
+			return classMomentsGo(to, x, stride, shift, scale, class, squares)
 		}
-		return k(&to[0].Sum, &x[0], stride, shift, scale, &class[0], len(class)/Lanes, len(to)) == 0
+		with := 0
+		if squares {
+			with = 1
+		}
+		return k(&to[0].Sum, &x[0], stride, shift, scale, &class[0], len(class)/Lanes, len(to), with) == 0
 	}
 }
 

@@ -4859,9 +4859,9 @@ DATA kff800000ff800000<>+48(SB)/8, $0xff800000ff800000
 DATA kff800000ff800000<>+56(SB)/8, $0xff800000ff800000
 GLOBL kff800000ff800000<>(SB), RODATA|NOPTR, $64
 
-// func classMoments32AVX512(to *int64, x *float32, stride int, shift float64, scale float64, class *uint8, tiles int, classes int) (odd int)
-// Requires: AVX, AVX2, AVX512F
-TEXT ·classMoments32AVX512(SB), NOSPLIT, $0-72
+// func classMoments32AVX512(to *int64, x *float32, stride int, shift float64, scale float64, class *uint8, tiles int, classes int, squares int) (odd int)
+// Requires: AVX, AVX2, AVX512F, MMX+
+TEXT ·classMoments32AVX512(SB), NOSPLIT, $0-80
 	MOVQ         to+0(FP), AX
 	MOVQ         x+8(FP), CX
 	MOVQ         stride+16(FP), DX
@@ -4875,6 +4875,7 @@ TEXT ·classMoments32AVX512(SB), NOSPLIT, $0-72
 	VMOVDQU64    k0000000001ffffff<>+0(SB), Z3
 	VMOVDQU64    k0000000000000001<>+0(SB), Z4
 	VPXORQ       Z5, Z5, Z5
+	MOVQ         squares+64(FP), R9
 	XORL         R8, R8
 
 classes:
@@ -4882,33 +4883,38 @@ classes:
 	VPXORQ Z7, Z7, Z7
 	VPXORQ Z8, Z8, Z8
 	VPXORQ Z9, Z9, Z9
-	MOVQ   CX, R9
-	MOVQ   BX, R10
-	MOVQ   SI, R11
+	MOVQ   CX, R10
+	MOVQ   BX, R11
+	MOVQ   SI, R12
 
 tiles:
-	VPMOVZXBQ     (R10), Z10
-	VPCMPEQQ      Z5, Z10, K1
-	VCVTPS2PD     (R9), Z10
-	VSUBPD        Z0, Z10, Z10
-	VMULPD        Z1, Z10, Z10
-	VCMPPD        $0x03, Z10, Z10, K1, K2
-	KMOVW         K2, R12
-	ORL           R12, R8
-	VADDPD        Z2, Z10, Z10
-	VPSUBQ        Z2, Z10, Z10
-	VPADDQ        Z10, Z6, K1, Z6
-	VPANDQ        Z3, Z10, Z11
-	VPSRAQ        $0x19, Z10, Z10
-	VPMULDQ       Z11, Z11, Z12
-	VPADDQ        Z12, Z7, K1, Z7
-	VPMULDQ       Z11, Z10, Z12
-	VPADDQ        Z12, Z8, K1, Z8
-	VPMULDQ       Z10, Z10, Z12
-	VPADDQ        Z12, Z9, K1, Z9
-	ADDQ          DX, R9
-	ADDQ          $0x08, R10
-	DECQ          R11
+	PREFETCHT0 (R10)(DX*8)
+	VPMOVZXBQ  (R11), Z10
+	VPCMPEQQ   Z5, Z10, K1
+	VCVTPS2PD  (R10), Z10
+	VSUBPD     Z0, Z10, Z10
+	VMULPD     Z1, Z10, Z10
+	VCMPPD     $0x03, Z10, Z10, K1, K2
+	KMOVW      K2, R13
+	ORL        R13, R8
+	VADDPD     Z2, Z10, Z10
+	VPSUBQ     Z2, Z10, Z10
+	VPADDQ     Z10, Z6, K1, Z6
+	TESTQ      R9, R9
+	JZ         next
+	VPANDQ     Z3, Z10, Z11
+	VPSRAQ     $0x19, Z10, Z10
+	VPMULDQ    Z11, Z11, Z12
+	VPADDQ     Z12, Z7, K1, Z7
+	VPMULDQ    Z11, Z10, Z12
+	VPADDQ     Z12, Z8, K1, Z8
+	VPMULDQ    Z10, Z10, Z12
+	VPADDQ     Z12, Z9, K1, Z9
+
+next:
+	ADDQ          DX, R10
+	ADDQ          $0x08, R11
+	DECQ          R12
 	JNZ           tiles
 	VEXTRACTI64X4 $0x01, Z6, Y10
 	VPADDQ        Y10, Y6, Y10
@@ -4916,37 +4922,37 @@ tiles:
 	VPADDQ        X10, X11, X11
 	VPUNPCKHQDQ   X11, X11, X10
 	VPADDQ        X10, X11, X11
-	VMOVQ         X11, R9
-	ADDQ          R9, (AX)
+	VMOVQ         X11, R10
+	ADDQ          R10, (AX)
 	VEXTRACTI64X4 $0x01, Z7, Y10
 	VPADDQ        Y10, Y7, Y10
 	VEXTRACTI128  $0x01, Y10, X11
 	VPADDQ        X10, X11, X11
 	VPUNPCKHQDQ   X11, X11, X10
 	VPADDQ        X10, X11, X11
-	VMOVQ         X11, R9
-	ADDQ          R9, 8(AX)
+	VMOVQ         X11, R10
+	ADDQ          R10, 8(AX)
 	VEXTRACTI64X4 $0x01, Z8, Y10
 	VPADDQ        Y10, Y8, Y10
 	VEXTRACTI128  $0x01, Y10, X11
 	VPADDQ        X10, X11, X11
 	VPUNPCKHQDQ   X11, X11, X10
 	VPADDQ        X10, X11, X11
-	VMOVQ         X11, R9
-	ADDQ          R9, 16(AX)
+	VMOVQ         X11, R10
+	ADDQ          R10, 16(AX)
 	VEXTRACTI64X4 $0x01, Z9, Y10
 	VPADDQ        Y10, Y9, Y10
 	VEXTRACTI128  $0x01, Y10, X11
 	VPADDQ        X10, X11, X11
 	VPUNPCKHQDQ   X11, X11, X10
 	VPADDQ        X10, X11, X11
-	VMOVQ         X11, R9
-	ADDQ          R9, 24(AX)
+	VMOVQ         X11, R10
+	ADDQ          R10, 24(AX)
 	ADDQ          $0x20, AX
 	VPADDQ        Z4, Z5, Z5
 	DECQ          DI
 	JNZ           classes
-	MOVQ          R8, odd+64(FP)
+	MOVQ          R8, odd+72(FP)
 	VZEROUPPER
 	RET
 
@@ -4960,9 +4966,9 @@ DATA k0000000001ffffff<>+48(SB)/8, $0x0000000001ffffff
 DATA k0000000001ffffff<>+56(SB)/8, $0x0000000001ffffff
 GLOBL k0000000001ffffff<>(SB), RODATA|NOPTR, $64
 
-// func classMoments64AVX512(to *int64, x *float64, stride int, shift float64, scale float64, class *uint8, tiles int, classes int) (odd int)
-// Requires: AVX, AVX2, AVX512F
-TEXT ·classMoments64AVX512(SB), NOSPLIT, $0-72
+// func classMoments64AVX512(to *int64, x *float64, stride int, shift float64, scale float64, class *uint8, tiles int, classes int, squares int) (odd int)
+// Requires: AVX, AVX2, AVX512F, MMX+
+TEXT ·classMoments64AVX512(SB), NOSPLIT, $0-80
 	MOVQ         to+0(FP), AX
 	MOVQ         x+8(FP), CX
 	MOVQ         stride+16(FP), DX
@@ -4976,6 +4982,7 @@ TEXT ·classMoments64AVX512(SB), NOSPLIT, $0-72
 	VMOVDQU64    k0000000001ffffff<>+0(SB), Z3
 	VMOVDQU64    k0000000000000001<>+0(SB), Z4
 	VPXORQ       Z5, Z5, Z5
+	MOVQ         squares+64(FP), R9
 	XORL         R8, R8
 
 classes:
@@ -4983,33 +4990,38 @@ classes:
 	VPXORQ Z7, Z7, Z7
 	VPXORQ Z8, Z8, Z8
 	VPXORQ Z9, Z9, Z9
-	MOVQ   CX, R9
-	MOVQ   BX, R10
-	MOVQ   SI, R11
+	MOVQ   CX, R10
+	MOVQ   BX, R11
+	MOVQ   SI, R12
 
 tiles:
-	VPMOVZXBQ     (R10), Z10
-	VPCMPEQQ      Z5, Z10, K1
-	VMOVUPD       (R9), Z10
-	VSUBPD        Z0, Z10, Z10
-	VMULPD        Z1, Z10, Z10
-	VCMPPD        $0x03, Z10, Z10, K1, K2
-	KMOVW         K2, R12
-	ORL           R12, R8
-	VADDPD        Z2, Z10, Z10
-	VPSUBQ        Z2, Z10, Z10
-	VPADDQ        Z10, Z6, K1, Z6
-	VPANDQ        Z3, Z10, Z11
-	VPSRAQ        $0x19, Z10, Z10
-	VPMULDQ       Z11, Z11, Z12
-	VPADDQ        Z12, Z7, K1, Z7
-	VPMULDQ       Z11, Z10, Z12
-	VPADDQ        Z12, Z8, K1, Z8
-	VPMULDQ       Z10, Z10, Z12
-	VPADDQ        Z12, Z9, K1, Z9
-	ADDQ          DX, R9
-	ADDQ          $0x08, R10
-	DECQ          R11
+	PREFETCHT0 (R10)(DX*8)
+	VPMOVZXBQ  (R11), Z10
+	VPCMPEQQ   Z5, Z10, K1
+	VMOVUPD    (R10), Z10
+	VSUBPD     Z0, Z10, Z10
+	VMULPD     Z1, Z10, Z10
+	VCMPPD     $0x03, Z10, Z10, K1, K2
+	KMOVW      K2, R13
+	ORL        R13, R8
+	VADDPD     Z2, Z10, Z10
+	VPSUBQ     Z2, Z10, Z10
+	VPADDQ     Z10, Z6, K1, Z6
+	TESTQ      R9, R9
+	JZ         next
+	VPANDQ     Z3, Z10, Z11
+	VPSRAQ     $0x19, Z10, Z10
+	VPMULDQ    Z11, Z11, Z12
+	VPADDQ     Z12, Z7, K1, Z7
+	VPMULDQ    Z11, Z10, Z12
+	VPADDQ     Z12, Z8, K1, Z8
+	VPMULDQ    Z10, Z10, Z12
+	VPADDQ     Z12, Z9, K1, Z9
+
+next:
+	ADDQ          DX, R10
+	ADDQ          $0x08, R11
+	DECQ          R12
 	JNZ           tiles
 	VEXTRACTI64X4 $0x01, Z6, Y10
 	VPADDQ        Y10, Y6, Y10
@@ -5017,37 +5029,37 @@ tiles:
 	VPADDQ        X10, X11, X11
 	VPUNPCKHQDQ   X11, X11, X10
 	VPADDQ        X10, X11, X11
-	VMOVQ         X11, R9
-	ADDQ          R9, (AX)
+	VMOVQ         X11, R10
+	ADDQ          R10, (AX)
 	VEXTRACTI64X4 $0x01, Z7, Y10
 	VPADDQ        Y10, Y7, Y10
 	VEXTRACTI128  $0x01, Y10, X11
 	VPADDQ        X10, X11, X11
 	VPUNPCKHQDQ   X11, X11, X10
 	VPADDQ        X10, X11, X11
-	VMOVQ         X11, R9
-	ADDQ          R9, 8(AX)
+	VMOVQ         X11, R10
+	ADDQ          R10, 8(AX)
 	VEXTRACTI64X4 $0x01, Z8, Y10
 	VPADDQ        Y10, Y8, Y10
 	VEXTRACTI128  $0x01, Y10, X11
 	VPADDQ        X10, X11, X11
 	VPUNPCKHQDQ   X11, X11, X10
 	VPADDQ        X10, X11, X11
-	VMOVQ         X11, R9
-	ADDQ          R9, 16(AX)
+	VMOVQ         X11, R10
+	ADDQ          R10, 16(AX)
 	VEXTRACTI64X4 $0x01, Z9, Y10
 	VPADDQ        Y10, Y9, Y10
 	VEXTRACTI128  $0x01, Y10, X11
 	VPADDQ        X10, X11, X11
 	VPUNPCKHQDQ   X11, X11, X10
 	VPADDQ        X10, X11, X11
-	VMOVQ         X11, R9
-	ADDQ          R9, 24(AX)
+	VMOVQ         X11, R10
+	ADDQ          R10, 24(AX)
 	ADDQ          $0x20, AX
 	VPADDQ        Z4, Z5, Z5
 	DECQ          DI
 	JNZ           classes
-	MOVQ          R8, odd+64(FP)
+	MOVQ          R8, odd+72(FP)
 	VZEROUPPER
 	RET
 

@@ -10,9 +10,9 @@ const momentBits = 25
 
 // ClassMoments adds, by class, the sums of whole numbers q and of their squares: q is (x-shift)·scale, rounded, at
 // most 2^50 in size, of the column that begins at x[0], a tile stride columns behind the last one. class has eight
-// rows of a tile each, at most MomentRows; rows of classes that to does not have do not count. It returns false,
-// with to undefined, where one of those that count is NaN.
-func ClassMoments[T Elem](to []Moments, x []T, stride int, shift, scale float64, class []uint8) (ok bool) {
+// rows of a tile each, at most MomentRows; rows of classes that to does not have do not count. Squares are added where
+// they are asked for. It returns false, with to undefined, where one of those that count is NaN.
+func ClassMoments[T Elem](to []Moments, x []T, stride int, shift, scale float64, class []uint8, squares bool) (ok bool) {
 	tiles := len(class) / Lanes
 	if tiles == 0 || len(to) == 0 {
 		return true
@@ -20,9 +20,9 @@ func ClassMoments[T Elem](to []Moments, x []T, stride int, shift, scale float64,
 	_ = x[(tiles-1)*stride*Lanes+Lanes-1]
 	switch x := any(x).(type) {
 	case []float32:
-		return classMoments32(to, x, stride, shift, scale, class)
+		return classMoments32(to, x, stride, shift, scale, class, squares)
 	case []float64:
-		return classMoments64(to, x, stride, shift, scale, class)
+		return classMoments64(to, x, stride, shift, scale, class, squares)
 	}
 	return false
 }
@@ -48,7 +48,7 @@ func shifted(v int64, by uint) (hi int64, lo uint64) {
 	return v >> (63 - by) >> 1, uint64(v) << by
 }
 
-func classMomentsGo[T Elem](to []Moments, x []T, stride int, shift, scale float64, class []uint8) (ok bool) {
+func classMomentsGo[T Elem](to []Moments, x []T, stride int, shift, scale float64, class []uint8, squares bool) (ok bool) {
 	for at := 0; at < len(class); at += Lanes {
 		of := class[at : at+Lanes]
 		for l, v := range x[at*stride : at*stride+Lanes] {
@@ -60,7 +60,9 @@ func classMomentsGo[T Elem](to []Moments, x []T, stride int, shift, scale float6
 			}
 			q := int64(math.Float64bits(float64(float64(float64(v)-shift)*scale)+magic)) - magicBits
 			m := &to[of[l]]
-			m.Sum += q
+			if m.Sum += q; !squares {
+				continue
+			}
 			low, high := q&(1<<momentBits-1), q>>momentBits
 			m.low += low * low
 			m.middle += low * high

@@ -35,14 +35,20 @@ func TestClassMoments(t *testing.T) {
 					squares[c].Add(squares[c], new(big.Int).Mul(big.NewInt(q), big.NewInt(q)))
 				}
 				got, twin, narrow := make([]Moments, classes), make([]Moments, classes), make([]Moments, classes)
-				if !ClassMoments(got, x, stride, shift, scale, class) || !classMomentsGo(twin, x, stride, shift, scale, class) ||
-					!ClassMoments(narrow, narrowed(x), stride, shift, scale, class) {
+				if !ClassMoments(got, x, stride, shift, scale, class, true) || !classMomentsGo(twin, x, stride, shift, scale, class, true) ||
+					!ClassMoments(narrow, narrowed(x), stride, shift, scale, class, true) {
 					t.Fatal("a row that counts is said to be NaN")
 				}
 				if !slices.Equal(got, twin) || !slices.Equal(got, narrow) {
 					t.Fatalf("%d classes, %d tiles: %v and %v of float32, by the twin %v", classes, tiles, got, narrow, twin)
 				}
+				alone, plain := make([]Moments, classes), make([]Moments, classes)
+				ClassMoments(alone, x, stride, shift, scale, class, false)
+				classMomentsGo(plain, x, stride, shift, scale, class, false)
 				for c, m := range got {
+					if only := (Moments{Sum: m.Sum}); alone[c] != only || plain[c] != only {
+						t.Fatalf("class %d of %d without squares: %v and %v by the twin, not %v", c, classes, alone[c], plain[c], only)
+					}
 					hi, lo := m.Squares()
 					all := new(big.Int).Add(new(big.Int).Lsh(big.NewInt(hi), 64), new(big.Int).SetUint64(lo))
 					if squares[c] == nil {
@@ -55,7 +61,7 @@ func TestClassMoments(t *testing.T) {
 				for i, c := range class {
 					if int(c) < classes {
 						x[i/Lanes*stride*Lanes+i%Lanes] = math.NaN()
-						if ClassMoments(got, x, stride, shift, scale, class) {
+						if ClassMoments(got, x, stride, shift, scale, class, true) {
 							t.Fatal("a NaN is not noticed")
 						}
 						break
@@ -155,7 +161,7 @@ func BenchmarkClassMoments(b *testing.B) {
 	}
 	to := make([]Moments, 2)
 	for b.Loop() {
-		ClassMoments(to, x, 20, 0, 1, class)
+		ClassMoments(to, x, 20, 0, 1, class, true)
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/MomentRows, "ns/value")
 }

@@ -36,11 +36,11 @@ func centeredKeys32(keys []uint32, x []float32, stride int, center float64) {
 func centeredKeys64(keys []uint32, x []float64, stride int, center float64) {
 	centeredKeysGo(keys, x, stride, center)
 }
-func classMoments32(to []Moments, x []float32, stride int, shift, scale float64, class []uint8) bool {
-	return classMomentsGo(to, x, stride, shift, scale, class)
+func classMoments32(to []Moments, x []float32, stride int, shift, scale float64, class []uint8, squares bool) bool {
+	return classMomentsGo(to, x, stride, shift, scale, class, squares)
 }
-func classMoments64(to []Moments, x []float64, stride int, shift, scale float64, class []uint8) bool {
-	return classMomentsGo(to, x, stride, shift, scale, class)
+func classMoments64(to []Moments, x []float64, stride int, shift, scale float64, class []uint8, squares bool) bool {
+	return classMomentsGo(to, x, stride, shift, scale, class, squares)
 }
 func tileEnds32(s *Splits, dst []float32, cols [][]float32, row, tiles int) {
 	tileEndsGo(s, dst, cols, row, tiles)

@@ -176,10 +176,10 @@ func tileColumn64AVX2(dst *float64, stride int, col *float64, tiles int) (odd in
 func tileEnds32AVX2(dst *float32, cols *[]float32, row int, n int, tiles int, low *float32, high *float32, least *uint32, sums *float64)
 
 //go:noescape
-func classMoments32AVX512(to *int64, x *float32, stride int, shift float64, scale float64, class *uint8, tiles int, classes int) (odd int)
+func classMoments32AVX512(to *int64, x *float32, stride int, shift float64, scale float64, class *uint8, tiles int, classes int, squares int) (odd int)
 
 //go:noescape
-func classMoments64AVX512(to *int64, x *float64, stride int, shift float64, scale float64, class *uint8, tiles int, classes int) (odd int)
+func classMoments64AVX512(to *int64, x *float64, stride int, shift float64, scale float64, class *uint8, tiles int, classes int, squares int) (odd int)
 
 //go:noescape
 func nearestAVX2(best *float64, second *float64, at *int64, x *float64, c *float64, z *float64, d int, groups int, tiles int, zstep int)

@@ -46,12 +46,12 @@ def server():
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def stored(x, y=None):
-    """Stores rows as the table bench_rows, in order of i."""
+def stored(x, y=None, kind="float8"):
+    """Stores rows as the table bench_rows, in order of i; kind is y's type."""
     columns = [f"x{j}" for j in range(x.shape[1])] + (["y"] if y is not None else [])
     rows = x if y is None else np.column_stack([x, y])
     c.execute("drop table if exists bench_rows")
-    c.execute(f"create table bench_rows (i int, {', '.join(f'{k} float8' for k in columns)})")
+    c.execute(f"create table bench_rows (i int, {', '.join(f'{k} {kind if k == "y" else "float8"}' for k in columns)})")
     with c.cursor().copy("copy bench_rows from stdin (format csv)") as copy:
         for part in np.array_split(np.arange(len(rows)), max(1, len(rows) // 50_000)):
             text = io.StringIO()
@@ -120,12 +120,12 @@ def bayes():
     n = int(1_000_000 * a.scale)
     x, which = blobs(n, 20, 2)
     x = x + rng.normal(size=x.shape) * 12
-    columns = stored(x, which)
-    in_turn(f"naive Bayes, {n:,} × 20", f"train or replace model bench_m using naive_bayes predict y as select {columns.replace(', y', ', y::int as y')} from bench_rows",
+    columns = stored(x, which, "int")
+    in_turn(f"naive Bayes, {n:,} × 20", f"train or replace model bench_m using naive_bayes predict y as select {columns} from bench_rows",
             lambda: GaussianNB().fit(x, which),
             lambda m: f"probabilities differ by at most {np.abs(probability() - m.predict_proba(x)[:, 1]).max():.1e}")
     counts = np.abs(np.floor(x / 4))
-    columns = stored(counts, which).replace(", y", ", y::int as y")
+    columns = stored(counts, which, "int")
     for model, peer in (("multinomial", MultinomialNB), ("bernoulli", BernoulliNB)):
         in_turn(f"naive Bayes, {model}, {n:,} × 20", f"train or replace model bench_m using naive_bayes predict y with (model = '{model}') as select {columns} from bench_rows",
                 lambda: peer().fit(counts, which),

@@ -6,9 +6,10 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// classMoments512 is classMomentsGo, of one class after the other, whose rows a mask tells.
+// classMoments512 is classMomentsGo, of one class after the other, whose rows a mask tells. What is some tiles ahead is
+// fetched: the processor does not guess large strides.
 func classMoments512(elem int) {
-	kernel("classMoments"+elemName(elem)+"AVX512", "func(to *int64, x *"+elemType(elem)+", stride int, shift, scale float64, class *uint8, tiles, classes int) (odd int)")
+	kernel("classMoments"+elemName(elem)+"AVX512", "func(to *int64, x *"+elemType(elem)+", stride int, shift, scale float64, class *uint8, tiles, classes, squares int) (odd int)")
 	to, x := Load(Param("to"), GP64()), Load(Param("x"), GP64()).(reg.GPVirtual)
 	stride, class := tileStride(Load(Param("stride"), GP64()).(reg.GPVirtual), elem), Load(Param("class"), GP64())
 	tiles, left := Load(Param("tiles"), GP64()), Load(Param("classes"), GP64())
@@ -19,7 +20,7 @@ func classMoments512(elem int) {
 	VMOVDQU64(konst(1<<25-1), low)
 	VMOVDQU64(konst(1), one)
 	VPXORQ(now, now, now)
-	odd := GP32()
+	odd, squares := GP32(), Load(Param("squares"), GP64())
 	XORL(odd, odd)
 	Label("classes")
 	var acc [4]reg.VecVirtual
@@ -32,6 +33,7 @@ func classMoments512(elem int) {
 	MOVQ(class, c)
 	MOVQ(tiles, t)
 	Label("tiles")
+	PREFETCHT0(Mem{Base: p, Index: stride, Scale: 8})
 	v, of := ZMM(), ZMM()
 	is, bad := K(), K()
 	VPMOVZXBQ(Mem{Base: c}, of)
@@ -47,6 +49,8 @@ func classMoments512(elem int) {
 	VPSUBQ(magic, v, v)
 	l, h, product := ZMM(), ZMM(), ZMM()
 	VPADDQ(v, acc[0], is, acc[0])
+	TESTQ(squares, squares)
+	JZ(LabelRef("next"))
 	VPANDQ(low, v, l)
 	VPSRAQ(Imm(25), v, h)
 	VPMULDQ(l, l, product)
@@ -55,6 +59,7 @@ func classMoments512(elem int) {
 	VPADDQ(product, acc[2], is, acc[2])
 	VPMULDQ(h, h, product)
 	VPADDQ(product, acc[3], is, acc[3])
+	Label("next")
 	ADDQ(stride, p)
 	ADDQ(Imm(8), c)
 	DECQ(t)
