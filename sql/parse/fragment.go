@@ -26,6 +26,7 @@ type rewriter struct {
 	relations map[int]relation
 	past      bool          // tables are read as they were: see past.go
 	pivots    map[int]pivot // by the first tokens of their relations
+	asofs     map[int]asof  // by their first tokens
 	names     *dottedNames
 	lists     bool
 }

@@ -192,6 +192,9 @@ func (s *source) statement(lo, hi int, d Dialect) (*Statement, error) {
 // postgres parses tokens [lo, hi) with the Postgres grammar.
 func (s *source) postgres(lo, hi int) (ast.Stmt, error) {
 	v := s.survey(lo, hi)
+	if v.early != nil {
+		return nil, v.early
+	}
 	f := &fragment{Run: lex.Verbatim(s.Source, lo, hi)}
 	model := s.modelWord(lo, hi)
 	switch {

@@ -17,7 +17,7 @@ import (
 //	ML.PREDICT(MODEL m@3, …)               →  ML.PREDICT('m@3', …), and so m@alias
 //	PREDICT(MODEL 'm', TABLE t)            →  PREDICT('m', t), which sqlglot makes of predict('m', t)
 //
-// and try_cast(x AS t) → try_cast(CAST(x AS t)), a function that the binder knows.
+// ASOF joins (asof.go), and try_cast(x AS t) → try_cast(CAST(x AS t)), a function that the binder knows.
 //
 // The name inside the quotes is written as SQL would write it ("Big Name"
 // keeps its double quotes), so the binder reads it as it reads any model name.
@@ -28,7 +28,7 @@ import (
 // characters, become what they stand for. Long lists of integers become one constant (integers.go).
 func (s *source) rewrite(lo, hi int, v survey) *fragment {
 	w := newRewriter(s, lo, hi)
-	w.merge, w.relations, w.past, w.pivots = v.merge, v.relations, v.past, maps.Clone(v.pivots)
+	w.merge, w.relations, w.past, w.asofs, w.pivots = v.merge, v.relations, v.past, v.asofs, maps.Clone(v.pivots)
 	s.rewriteTo(w, lo, hi)
 	return w.fragment()
 }
@@ -57,6 +57,10 @@ func (s *source) rewriteTo(w *rewriter, lo, hi int) {
 		case w.pivots[i].end > 0:
 			w.Copy(from, i)
 			i = writePivot(s, w, i)
+			from = i
+		case w.asofs[i].end > 0:
+			w.Copy(from, i)
+			i = writeAsof(s, w, i)
 			from = i
 		case tryCastAt(s, i, hi) > 0:
 			end := tryCastAt(s, i, hi)

@@ -20,8 +20,10 @@ type survey struct {
 	clauses     bool // a query has clauses both inside and after its parentheses
 	relations   map[int]relation
 	pivots      map[int]pivot
+	asofs       map[int]asof
 	merge       map[int]int // ( and ) of a query with clauses inside and after: see merge.go
 	err         error       // what the grammar takes and Postgres refuses
+	early       error       // what it may not take, and says less about
 }
 
 func (s *source) survey(lo, hi int) survey {
@@ -29,6 +31,7 @@ func (s *source) survey(lo, hi int) survey {
 	var open []int32 // brackets open at this place
 	crossed := false // they do not match
 	named := false   // a relation of relation.go may be among them
+	asofAlias := false
 	refuse := func(err error) {
 		if v.err == nil {
 			v.err = err
@@ -51,6 +54,16 @@ func (s *source) survey(lo, hi int) survey {
 			case 2:
 				v.rewrite = v.rewrite || s.modelAt(i, hi) || s.listAt(i, hi) > 0
 			case 4:
+				if !s.MySQL && asofBegins(s, i, lo, hi, &asofAlias) {
+					a, err := asofAt(s, i, hi)
+					if v.early == nil {
+						v.early = err
+					}
+					if v.asofs == nil {
+						v.asofs = map[int]asof{}
+					}
+					v.rewrite, v.asofs[i] = true, a
+				}
 				if s.IsWord(i, "with") && s.IsSelf(i-1, '(') && s.IsSelf(i-2, ')') && s.afterCTE(lo, i-2) {
 					refuse(pgerr.New(pgerr.SyntaxError, "multiple WITH clauses not allowed").At(s.Pos(i)))
 				}
