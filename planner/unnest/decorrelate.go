@@ -1,6 +1,8 @@
 package unnest
 
 import (
+	"slices"
+
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/fn"
 	"github.com/tributarydb/tributary/planner/plan"
@@ -29,8 +31,46 @@ import (
 //  3. domain: for all else the distinct values of c are computed from a copy of
 //     L and joined in (push_dependent.go).
 func Decorrelate(r *rule.Run, n plan.Node, _ plan.ColSet) (plan.Node, error) {
-	out := decorrelated(r, n)
+	if !hasApply(r, n) {
+		return n, r.Err
+	}
+	out := decorrelated(r, sink(r, n, nil))
 	return out, r.Err
+}
+
+func hasApply(r *rule.Run, n plan.Node) bool {
+	r.Poll()
+	_, ok := n.(*plan.Apply)
+	return ok || slices.ContainsFunc(n.Children(), func(k plan.Node) bool { return hasApply(r, k) })
+}
+
+// sink returns n with conds, those that read the left side of an Apply alone applied there: it is chosen by how
+// many rows ask how an Apply is computed, and conditions do not move through all that it may become.
+func sink(r *rule.Run, n plan.Node, conds []expr.Expr) plan.Node {
+	below := func(k plan.Node, may bool) plan.Node {
+		var down, up []expr.Expr
+		out := plan.Emits(k)
+		for _, c := range conds {
+			if cols := rewrite.ColumnsOf(c); may && len(cols) > 0 && rewrite.Subset(cols, out) && !rewrite.IsVolatile(c) {
+				down = append(down, c)
+			} else {
+				up = append(up, c)
+			}
+		}
+		conds = up
+		return sink(r, k, down)
+	}
+	switch m := n.(type) {
+	case *plan.Filter:
+		return sink(r, m.Input, append(conds[:len(conds):len(conds)], m.Conds...))
+	case *plan.Apply:
+		n = m.WithChildren([]plan.Node{below(m.L, true), below(m.R, false)})
+	case *plan.Join:
+		n = m.WithChildren([]plan.Node{below(m.L, m.Kind == plan.Inner || m.Kind == plan.Left), below(m.R, m.Kind == plan.Inner)})
+	default:
+		n = r.MapChildren(n, func(k plan.Node) plan.Node { return sink(r, k, nil) })
+	}
+	return rewrite.Filter(n, conds)
 }
 
 func decorrelated(r *rule.Run, n plan.Node) plan.Node {
