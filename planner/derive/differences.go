@@ -27,15 +27,7 @@ func Differences(r *rule.Run, n plan.Node, _ plan.ColSet) (plan.Node, error) {
 		if !ok {
 			return n
 		}
-		var on []expr.Expr
-		changed := false
-		for _, c := range rewrite.SplitAll(j.On) {
-			if sums := sumsOf(c, j, r.Env.Stats); sums != nil {
-				on, changed = append(on, sums...), true
-			} else {
-				on = append(on, c)
-			}
-		}
+		on, changed := Sums(j.On, j, r.Env.Stats)
 		if !changed {
 			return n
 		}
@@ -43,6 +35,18 @@ func Differences(r *rule.Run, n plan.Node, _ plan.ColSet) (plan.Node, error) {
 		out.On = on
 		return &out
 	}), nil
+}
+
+// Sums returns conditions over both sides of a join with comparisons of differences so written.
+func Sums(conds []expr.Expr, j *plan.Join, st props.Statistics) (out []expr.Expr, changed bool) {
+	for _, c := range rewrite.SplitAll(conds) {
+		if sums := sumsOf(c, j, st); sums != nil {
+			out, changed = append(out, sums...), true
+		} else {
+			out = append(out, c)
+		}
+	}
+	return out, changed
 }
 
 // sumsOf returns what a condition of a join says of one side and the other; nil where it does not compare a difference.
