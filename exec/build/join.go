@@ -2,7 +2,6 @@ package build
 
 import (
 	"context"
-	"slices"
 
 	"github.com/apache/arrow/go/v15/arrow"
 
@@ -48,8 +47,8 @@ func (b *builder) join(ctx context.Context, n *plan.Join, need colSet) (rel, err
 	if err := b.residual(&c, conds, l.cols, r.cols); err != nil {
 		return rel{}, err
 	}
-	if len(n.LKeys) == 0 && n.Kind != plan.Mark {
-		c.Ranges = rangesOf(conds, l.cols, r.cols)
+	for _, x := range rewrite.JoinRanges(n) {
+		c.Ranges = append(c.Ranges, join.Range{Left: find(l.cols, x.Left.ID), Right: find(r.cols, x.Right.ID), AtLeast: x.AtLeast})
 	}
 	var cols []plan.Column
 	if n.Kind != plan.RightSemi && n.Kind != plan.RightAnti {
@@ -71,54 +70,6 @@ func (b *builder) join(ctx context.Context, n *plan.Join, need colSet) (rel, err
 		}
 	}
 	return rel{join.New(b.rt, b.statsOf(n), c, l.ops, r.ops), cols}, nil
-}
-
-// rangesOf returns those of the conditions that compare a column of the right with one of the left in their order.
-func rangesOf(conds []expr.Expr, l, r []plan.Column) (out []join.Range) {
-	find := func(cols []plan.Column, e expr.Expr) (int, types.Type) {
-		c, ok := e.(*expr.Col)
-		if !ok {
-			return -1, types.Type{}
-		}
-		return slices.IndexFunc(cols, func(x plan.Column) bool { return x.ID == c.ID }), c.Typ
-	}
-	for _, cond := range conds {
-		op, a, b, ok := rewrite.Comparison(cond)
-		if !ok {
-			continue
-		}
-		right, rt := find(r, a)
-		if right < 0 {
-			op, a, b = rewrite.Mirrored[op], b, a
-			right, rt = find(r, a)
-		}
-		left, lt := find(l, b)
-		if right < 0 || left < 0 || !orderedAlike(lt, rt) {
-			continue
-		}
-		switch op {
-		case ">", ">=":
-			out = append(out, join.Range{Left: left, Right: right, AtLeast: true})
-		case "<", "<=":
-			out = append(out, join.Range{Left: left, Right: right})
-		}
-	}
-	return out
-}
-
-// orderedAlike reports whether columns of two types are numbers of 64 bits at most, which compare as the values do.
-func orderedAlike(a, b types.Type) bool {
-	switch {
-	case a.IsInteger() && b.IsInteger(), a.IsFloat() && b.IsFloat():
-		return true
-	case a.IsFixed():
-		return samePhysicalType(a, b)
-	}
-	switch a.OID {
-	case types.DateOID, types.TimestampOID, types.TimestamptzOID, types.TimeOID:
-		return a.OID == b.OID
-	}
-	return false
 }
 
 // within returns the columns of need that n has.

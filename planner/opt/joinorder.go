@@ -2,6 +2,7 @@ package opt
 
 import (
 	"math/bits"
+	"slices"
 
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
@@ -149,7 +150,7 @@ func (p *joinPlanner) consider(a, b uint64, connected bool) bool {
 	if kind == plan.Single && !keyed {
 		right = min(right, 1) // two rows are an error
 	}
-	cost := pa.cost + pb.cost + joinCost(kind, pa.est.Rows, right, est.Rows, keyed)
+	cost := pa.cost + pb.cost + joinCost(kind, pa.est.Rows, right, est.Rows, keyed || p.ranged(a, b, kind))
 	if cur == nil || cost < cur.cost {
 		p.best[s] = &joinPlan{left: a, right: b, cost: cost, est: est}
 	}
@@ -157,9 +158,9 @@ func (p *joinPlanner) consider(a, b uint64, connected bool) bool {
 }
 
 // joinCost returns the cost of one join. A row costs more on the build side than on the probe side; joins
-// that can be commuted build the smaller side.
-func joinCost(kind plan.JoinKind, l, r, out float64, keyed bool) float64 {
-	if !keyed {
+// that can be commuted build the smaller side. found: rows are found by keys or in an order; else all pairs are looked at.
+func joinCost(kind plan.JoinKind, l, r, out float64, found bool) float64 {
+	if !found {
 		return l + r + 0.3*l*r + outCost*out
 	}
 	build, probe := r, l
@@ -203,6 +204,23 @@ func (p *joinPlanner) keyed(a, b uint64, kind plan.JoinKind) bool {
 		}
 	}
 	return false
+}
+
+// ranged reports whether the join has a range by which rows are found in an order.
+func (p *joinPlanner) ranged(a, b uint64, kind plan.JoinKind) bool {
+	on, _ := p.conds(a, b, kind)
+	return kind != plan.Mark && slices.ContainsFunc(on, func(c expr.Expr) bool {
+		l, r := plan.ColSet{}, plan.ColSet{}
+		for id := range rewrite.ColumnsOf(c) {
+			if leaf, ok := p.g.owner[id]; ok && a>>leaf&1 == 1 {
+				l[id] = true
+			} else {
+				r[id] = true
+			}
+		}
+		_, _, _, ok := rewrite.RangeSides(c, l, r)
+		return ok
+	})
 }
 
 // computed reports whether the join is on the equality of an expression.

@@ -34,6 +34,7 @@ var phases = []phase{
 	{"pushdown", rulePushdown},
 	{"orfactor", ruleOrFactor},
 	{"pushdown", rulePushdown},
+	{"differences", derive.Differences},
 	{"transitive", derive.Transitive},
 	{"pushdown", rulePushdown},
 	{"fold", rule.Fold},

@@ -15,7 +15,8 @@ import (
 const residualShare = 8
 
 // ruleResidualOnce computes the expressions of a join's condition over the rows of one side once for each
-// row, not for each pair: those of the right, and of the left where a join has no keys.
+// row, not for each pair: those of the right, and of the left where a join has no keys. Where many pairs have equal
+// keys, the bounds of ranges are computed so on both sides: right rows are then found in their order.
 //
 //	⋈ price > 1.2 * average             ⋈ price > limit
 //	├─ sales                            ├─ sales
@@ -37,13 +38,53 @@ func residualOnce(r *rule.Run, j *plan.Join) plan.Node {
 	if l, x := r.Estimates().Of(j.L).Rows, r.Estimates().Of(j.R).Rows; len(j.LKeys) == 0 {
 		onceFor(r, &c, &c.L)
 		onceFor(r, &c, &c.R)
-	} else if l >= residualShare*x {
-		onceFor(r, &c, &c.R)
+	} else {
+		if c.Kind != plan.Mark && pairsOf(r, &c) >= l+x {
+			boundsOnce(r, &c)
+		}
+		if l >= residualShare*x {
+			onceFor(r, &c, &c.R)
+		}
 	}
 	if len(c.Schema()) == len(j.Schema()) {
 		return &c
 	}
 	return &plan.Project{Input: &c, Items: rewrite.PassItems(j.Schema())}
+}
+
+// pairsOf estimates the pairs of rows with equal keys.
+func pairsOf(r *rule.Run, j *plan.Join) float64 {
+	c := *j
+	c.Kind, c.Residual = plan.Inner, nil
+	return r.Estimates().Of(&c).Rows
+}
+
+// boundsOnce computes the sides of ranges that are no columns.
+func boundsOnce(r *rule.Run, j *plan.Join) {
+	hasL, hasR := plan.Emits(j.L), plan.Emits(j.R)
+	itemsL, itemsR := rewrite.PassItems(j.L.Schema()), rewrite.PassItems(j.R.Schema())
+	once := func(e expr.Expr, in plan.Node, items *[]plan.Item) expr.Expr {
+		if _, plain := rewrite.AsColumn(e); plain || props.Fallible(e, in, r.Env.Stats) {
+			return e
+		}
+		col := r.NewCol("computed", e.Type())
+		*items = append(*items, plan.Item{Col: col, Expr: e})
+		return rewrite.ColOf(col)
+	}
+	residual := slices.Clone(j.Residual)
+	for i, e := range residual {
+		if op, right, left, ok := rewrite.RangeSides(e, hasL, hasR); ok {
+			residual[i] = rewrite.Compare(op, once(right, j.R, &itemsR), once(left, j.L, &itemsL))
+		}
+	}
+	j.Residual = residual
+	project := func(side *plan.Node, items []plan.Item) {
+		if len(items) > len((*side).Schema()) {
+			*side = &plan.Project{Input: *side, Items: items}
+		}
+	}
+	project(&j.L, itemsL)
+	project(&j.R, itemsR)
 }
 
 // onceFor computes what a join's condition has of one side there.

@@ -1,6 +1,8 @@
 package props
 
 import (
+	"math"
+
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/planner/rewrite"
@@ -69,6 +71,58 @@ func stampFits(e *expr.Call, n plan.Node, st Statistics) bool {
 	return fits && datetime.ValidTimestamp(last) && datetime.ValidTimestamp(lo) && datetime.ValidTimestamp(lo-most)
 }
 
+// differenceFits reports whether the difference of two columns of dates or timestamps is of finite ones.
+func differenceFits(e *expr.Call, n plan.Node, st Statistics) bool {
+	valid := datetime.ValidTimestamp
+	switch e.Fn.ID {
+	case "date_mi(date,date)":
+		valid = datetime.ValidDate
+	case "timestamp_mi(timestamp,timestamp)", "timestamptz_mi(timestamptz,timestamptz)":
+	default:
+		return false
+	}
+	for _, x := range e.Args {
+		col, ok := rewrite.AsColumn(x)
+		if !ok {
+			return false
+		}
+		if lo, hi, ok := scanBounds(n, col.ID, st); !ok || !valid(lo) || !valid(hi) {
+			return false
+		}
+	}
+	return true
+}
+
+// floatFits reports whether a column of floats plus, minus or times a constant is neither too large nor, for a product,
+// too small for all rows.
+func floatFits(e *expr.Call, n plan.Node, st Statistics) bool {
+	if len(e.Args) != 2 {
+		return false
+	}
+	col, ok := rewrite.AsColumn(e.Args[0])
+	by, isConst := e.Args[1].(*expr.Const)
+	if !ok || !isConst {
+		return false
+	}
+	k, ok := by.Val.(float64)
+	k = math.Abs(k)
+	switch e.Fn.ID {
+	case "float8pl(float8,float8)", "float8mi(float8,float8)":
+		ok = ok && k <= mostFloat
+	case "float8mul(float8,float8)":
+		ok = ok && k > 0.5 && k <= 1e6
+	default:
+		return false
+	}
+	cs, found := scanColumn(n, col.ID, st)
+	lo, lok := cs.Min.(float64)
+	hi, hok := cs.Max.(float64)
+	return ok && found && cs.Bounds && lok && hok && lo >= -mostFloat && hi <= mostFloat
+}
+
+// mostFloat is far from the greatest float.
+const mostFloat = 1e300
+
 // IntRange returns the least and the greatest value that integer arithmetic e over columns of n may have, NULL apart, by the bounds
 // of the columns; false where it may overflow, or where the bounds are not known.
 func IntRange(e expr.Expr, n plan.Node, st Statistics) (lo, hi int64, ok bool) {
@@ -106,22 +160,25 @@ func IntRange(e expr.Expr, n plan.Node, st Statistics) (lo, hi int64, ok bool) {
 
 // scanBounds returns those of a column that a scan within n reads.
 func scanBounds(n plan.Node, id expr.ColID, st Statistics) (lo, hi int64, ok bool) {
+	cs, found := scanColumn(n, id, st)
+	lo, lok := cs.Min.(int64)
+	hi, hok := cs.Max.(int64)
+	return lo, hi, found && lok && hok && cs.Bounds
+}
+
+// scanColumn returns what is known of a column that a scan within n reads.
+func scanColumn(n plan.Node, id expr.ColID, st Statistics) (ColStats, bool) {
 	if s, isScan := n.(*plan.Scan); isScan {
 		for _, c := range s.Cols {
-			t := st.Table(s.Table)
-			if c.ID != id || t == nil {
-				continue
+			if t := st.Table(s.Table); c.ID == id && t != nil {
+				return t.Col(c.Num)
 			}
-			cs, _ := t.Col(c.Num)
-			lo, lok := cs.Min.(int64)
-			hi, hok := cs.Max.(int64)
-			return lo, hi, lok && hok && cs.Bounds
 		}
 	}
 	for _, k := range n.Children() {
-		if lo, hi, ok = scanBounds(k, id, st); ok {
-			return lo, hi, true
+		if cs, ok := scanColumn(k, id, st); ok {
+			return cs, true
 		}
 	}
-	return 0, 0, false
+	return ColStats{}, false
 }

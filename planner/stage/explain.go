@@ -11,6 +11,7 @@ import (
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/planner/props"
+	"github.com/tributarydb/tributary/planner/rewrite"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -469,7 +470,16 @@ func (d *describer) join(e *entry, n *plan.Join) {
 	e.join = cmp.Or(strings.TrimSpace(kind), "Inner")
 	e.kind = "Hash Join"
 	e.title = "Hash " + kind + "Join"
-	if len(n.LKeys) == 0 {
+	ranges := rewrite.JoinRanges(n)
+	switch {
+	case len(n.LKeys) > 0:
+		if d.rows(pairsOf(n)) < longLists*d.rows(n.L) {
+			ranges = nil
+		}
+	case len(ranges) > 0:
+		e.kind = "Range Join"
+		e.title = "Range " + kind + "Join"
+	default:
 		e.kind = "Nested Loop"
 		e.title = "Nested Loop"
 		if kind != "" {
@@ -485,7 +495,35 @@ func (d *describer) join(e *entry, n *plan.Join) {
 		conds[i] = "(" + d.str(n.LKeys[i]) + op + d.str(n.RKeys[i]) + ")"
 	}
 	e.add("Hash Cond", andText(conds)...)
-	e.add("Join Filter", d.condText(n.Residual)...)
+	below := map[expr.ColID]expr.Expr{} // what was computed for the condition
+	for _, k := range n.Children() {
+		if p, ok := k.(*plan.Project); ok {
+			for _, it := range p.Items {
+				below[it.Col.ID] = it.Expr
+			}
+		}
+	}
+	var within, filter []expr.Expr
+	for _, c := range n.Residual {
+		list := &filter
+		if slices.ContainsFunc(ranges, func(x rewrite.JoinRange) bool { return x.Cond == c }) {
+			list = &within
+		}
+		*list = append(*list, rewrite.Subst(c, below))
+	}
+	e.add("Range Cond", d.condText(within)...)
+	e.add("Join Filter", d.condText(filter)...)
+}
+
+// longLists is how many right rows of a key there must be for ranges to find them in an order; joins decide by the rows
+// that there are.
+const longLists = 8
+
+// pairsOf is the join of all pairs with equal keys.
+func pairsOf(n *plan.Join) *plan.Join {
+	c := *n
+	c.Kind, c.Residual = plan.Inner, nil
+	return &c
 }
 
 // relation returns a relation's name with its alias.
@@ -559,7 +597,7 @@ func work(n plan.Node, rows float64, kids []*entry) float64 {
 	case *plan.Scan:
 		return max(n.Rows, rows) * 0.02
 	case *plan.Join:
-		if len(n.LKeys) == 0 && len(kids) == 2 {
+		if len(n.LKeys) == 0 && len(kids) == 2 && len(rewrite.JoinRanges(n)) == 0 {
 			return kids[0].rows*kids[1].rows*0.0025 + rows*0.01
 		}
 		return in*0.02 + rows*0.01

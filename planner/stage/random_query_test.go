@@ -131,7 +131,8 @@ func (g *generator) ordered(scope []alias) (string, []string) {
 			where = strings.ReplaceAll(where, "between "+at+" - 2 and", g.pick("<", "<=")+" "+at+" + 1 and "+x+" "+g.pick(">", ">="))
 		}
 	}
-	return fmt.Sprintf("select count(%s)::int as n, max(%s) as m from %s where %s", g.pick("*", k), k, from, where), []string{"n", "m"}
+	having := g.pick("", "", " having count(*) > 1", " having min("+k+") < "+at)
+	return fmt.Sprintf("select count(%s)::int as n, max(%s) as m from %s where %s%s", g.pick("*", k), k, from, where, having), []string{"n", "m"}
 }
 
 func (g *generator) cond(scope []alias, depth int) string {

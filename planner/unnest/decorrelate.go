@@ -143,6 +143,9 @@ func (d *decorrelator) apply(a *plan.Apply) plan.Node {
 	if n := d.windowed(&c); n != nil {
 		return n
 	}
+	if n := d.having(&c); n != nil {
+		return n
+	}
 	return d.viaTable(&c)
 }
 
@@ -157,6 +160,58 @@ func (d *decorrelator) windowed(a *plan.Apply) plan.Node {
 		return nil
 	}
 	return (&ordered{r: d.r, l: a.L, corr: d.corr, rows: rows}).apply(a, in, keys, conds)
+}
+
+// having computes the Apply of an aggregate whose row is kept or not, by HAVING or by the Apply's own condition, where the
+// aggregate is computed by a window (ordered.go): each left row has its aggregates then, and the condition says what
+// comes of them. nil where that cannot be.
+//
+//	(SELECT sum(x) … HAVING count(*) > 2)      CASE WHEN count > 2 THEN sum END
+//	EXISTS (SELECT … HAVING count(*) > 2)      count > 2
+func (d *decorrelator) having(a *plan.Apply) plan.Node {
+	in, by := a.R, itemsOf(a.R)
+	if p, ok := in.(*plan.Project); ok {
+		in = p.Input
+	}
+	var conds []expr.Expr
+	if f, ok := in.(*plan.Filter); ok {
+		in, conds = f.Input, f.Conds
+	}
+	agg, ok := in.(*plan.Aggregate)
+	if !ok || rewrite.PlanVolatile(a.R) || slices.ContainsFunc(a.On, rewrite.IsVolatile) {
+		return nil
+	}
+	conds = append(conds[:len(conds):len(conds)], rewrite.SubstAll(a.On, by)...)
+	if len(conds) == 0 || a.Kind == plan.Mark || a.Kind == plan.AntiNull {
+		return nil
+	}
+	c := *a
+	c.Kind, c.On, c.R = plan.Inner, nil, agg
+	out := d.windowed(&c)
+	if out == nil {
+		return nil
+	}
+	kept := rewrite.AndOf(conds)
+	switch a.Kind {
+	case plan.Semi:
+		return rewrite.Filter(out, conds)
+	case plan.Anti:
+		return rewrite.Filter(out, []expr.Expr{&expr.BoolTest{Arg: kept, Kind: expr.IsTrue, Not: true}})
+	case plan.Inner:
+		out = rewrite.Filter(out, conds)
+	}
+	items := rewrite.PassItems(a.L.Schema())
+	for _, col := range a.R.Schema() {
+		e, computed := by[col.ID]
+		if !computed {
+			e = rewrite.ColOf(col)
+		}
+		if a.Kind != plan.Inner {
+			e = &expr.Case{Whens: []expr.When{{Cond: kept, Then: e}}, Typ: col.Type}
+		}
+		items = append(items, plan.Item{Col: col, Expr: e})
+	}
+	return &plan.Project{Input: out, Items: items}
 }
 
 // join makes the join of an Apply whose right side does not read the left one.

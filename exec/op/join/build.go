@@ -5,6 +5,7 @@ import (
 
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/kernel"
+	"github.com/tributarydb/tributary/exec/mem"
 	"github.com/tributarydb/tributary/exec/op"
 	"github.com/tributarydb/tributary/exec/rowset"
 )
@@ -51,38 +52,52 @@ func (o *join) build(ctx context.Context) error {
 	}
 	t := s.table
 	if c.directKey {
-		if err := o.eachChunk(ctx, t.findRange, func() { t.size(s.grant) }); err != nil {
+		if err := o.each(ctx, t.rows.Chunks(), t.findRange, func() { t.size(s.grant) }); err != nil {
 			return err
 		}
 		if t.exists != nil {
-			if err := o.eachChunk(ctx, t.note, t.rank); err != nil {
+			if err := o.each(ctx, t.rows.Chunks(), t.note, t.rank); err != nil {
 				return err
 			}
 		}
 	}
 	insert := func(ch int) { t.insert(&o.ins, t.rows.Chunks()-1-ch, s.rt.Threads == 1) }
 	o.phase = probing
-	return o.eachChunk(ctx, insert, func() {
-		t.finish()
+	if err := o.each(ctx, t.rows.Chunks(), insert, func() { t.finish(); s.lists = newListOrder(t) }); err != nil {
+		return err
+	}
+	if s.lists != nil {
+		var acct *mem.Account
+		if len(t.keys) > 0 {
+			acct = s.acct
+		}
+		each := func(n int, do func(i int), then func()) error { return o.each(ctx, n, do, then) }
+		if err := s.lists.make(each, acct); err != nil {
+			return err
+		}
+	}
+	return s.bar.Wait(ctx, func() error {
+		s.lists = nil
 		t.copy = newRowCopy(t, s.copyAcct)
 		t.publish(c.Filters, s.grant)
+		return nil
 	})
 }
 
-// eachChunk calls do for every chunk of the table, shared among the threads, and then once then.
-func (o *join) eachChunk(ctx context.Context, do func(ch int), then func()) error {
+// each calls do for each of n things, shared among the threads, and then once then.
+func (o *join) each(ctx context.Context, n int, do func(i int), then func()) error {
 	t := o.s.table
 	for {
-		// Not between taking a chunk and doing it: the others go on without this thread,
+		// Not between taking one and doing it: the others go on without this thread,
 		// but would take the table for whole.
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		ch := int(t.chunk.Add(1)) - 1
-		if ch >= t.rows.Chunks() {
+		i := int(t.chunk.Add(1)) - 1
+		if i >= n {
 			break
 		}
-		do(ch)
+		do(i)
 	}
 	return o.s.bar.Wait(ctx, func() error { then(); t.chunk.Store(0); return nil })
 }

@@ -5,7 +5,7 @@
 //	right rows ─ layout: the columns and keys that are needed ─▶ rowset.Set, one a thread
 //	                                                                │ Barrier
 //	             ┌── refused: partitions (spill.go)                 ▼
-//	             │                           hashTable: key ─▶ list of row ids
+//	             │                           hashTable: key ─▶ list of row ids, perhaps in an order
 //	             │                                  │ publish: op.KeyFilter ─▶ scans below
 //	             │                                  ▼
 //	left rows ───┴──▶ prober: find ─▶ pages of pairs (left row, right id)

@@ -2,7 +2,6 @@ package join
 
 import (
 	"math"
-	"sort"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
@@ -76,49 +75,48 @@ func (t *hashTable) find(h *kernel.Hasher, keys []arrow.Array, sel []int32, n in
 	f.drop(t.cfg.nullKeys(keys, n), sel)
 }
 
-// findRanges finds the rows of a batch that have candidates in the table's order.
-func (t *hashTable) findRanges(b *batch.Batch, f *found) {
-	c, o, n := t.cfg.ranges, t.order, b.Rows()
-	f.room(n)
+// narrow keeps of what was found by keys what is within the ranges: heads and spans are then places in the table's
+// order, not lists.
+func (t *hashTable) narrow(b *batch.Batch, f *found) {
+	c, o, n := t.cfg.ranges, t.order, len(f.rows)
 	if cap(f.spans) < n {
 		f.spans = make([]span, n)
 	}
 	f.spans = f.spans[:n]
-	for i := range f.spans {
-		f.rows[i], f.heads[i], f.spans[i] = int32(i), 0, span{len(o.keys), math.MinInt64}
+	for i, head := range f.heads {
+		x := o.lists[head-1]
+		f.heads[i], f.spans[i] = x.from, span{int(x.to), math.MinInt64}
 	}
-	each := func(bounds []leftBound, do func(i int, atLeast bool, v int64)) {
+	each := func(bounds []int, do func(at uint32, s *span, v int64) uint32) {
 		for _, bound := range bounds {
-			arr := b.Cols[bound.at]
+			arr := b.Cols[bound]
 			f.values = ordered(arr, f.values)
-			for i := range n {
-				at := i
+			for i, row := range f.rows {
 				if b.Sel != nil {
-					at = int(b.Sel[i])
+					row = b.Sel[row]
 				}
-				if arr.IsNull(at) {
-					f.spans[i].to = 0
-				} else if f.spans[i].to > 0 {
-					do(i, bound.atLeast, f.values[at])
+				if s := &f.spans[i]; arr.IsNull(int(row)) {
+					s.to = 0
+				} else if int(f.heads[i]) < s.to {
+					f.heads[i] = do(f.heads[i], s, f.values[row])
 				}
 			}
 		}
 	}
-	each(c.conds, func(i int, atLeast bool, v int64) {
-		s := &f.spans[i]
-		if atLeast {
-			from := sort.Search(len(o.keys), func(j int) bool { return o.keys[j] >= v })
-			f.heads[i] = max(f.heads[i], uint32(from))
-		} else {
-			s.to = sort.Search(s.to, func(j int) bool { return o.keys[j] > v })
-		}
+	each(c.low, func(at uint32, s *span, v int64) uint32 { return uint32(o.from(int(at), s.to, v)) })
+	each(c.high, func(at uint32, s *span, v int64) uint32 {
+		s.to = o.beyond(int(at), s.to, v, c.low != nil)
+		return at
 	})
-	each(c.others, func(i int, _ bool, v int64) { f.spans[i].floor = max(f.spans[i].floor, c.turned(v)) })
+	each(c.others, func(at uint32, s *span, v int64) uint32 {
+		s.floor = max(s.floor, c.turned(v))
+		return at
+	})
 	k := 0
 	for i, s := range f.spans {
 		if at := int(f.heads[i]); at < s.to {
 			if at = o.next(at, s); at < s.to {
-				f.rows[k], f.heads[k], f.spans[k] = int32(i), uint32(at)+1, s
+				f.rows[k], f.heads[k], f.spans[k] = f.rows[i], uint32(at)+1, s
 				k++
 			}
 		}

@@ -35,7 +35,7 @@ type Config struct {
 	ResidualCols  []int
 	Residual      []op.Filter
 	ResidualValue []op.Program
-	// Ranges are conditions of the residual by which candidates are found, where there are no keys. Not of Mark.
+	// Ranges are conditions of the residual by which candidates are found, of all rows or of those with a key. Not of Mark.
 	Ranges []Range
 	// LOut and ROut are the columns to return; Mark adds a boolean. Semi, Anti, AntiNull and Mark
 	// return none of the right, RightSemi and RightAnti none of the left.
@@ -71,6 +71,7 @@ type shared struct {
 	bar   *op.Barrier
 	sets  []*rowset.Set // by thread
 	table *hashTable
+	lists *listOrder   // while the order of the table is made
 	acct  *mem.Account // of the table; used between barriers only
 	open  atomic.Int32 // threads not closed
 

@@ -119,8 +119,8 @@ func (c joinCase) out(ts []types.Type) []types.Type {
 // pair evaluates the join condition for a pair of rows, with three-valued logic.
 func (c joinCase) pair(ts []types.Type, l, r types.Row) types.Datum {
 	null := false
-	if c.ranges != nil {
-		return within(ts, c.ranges, l, r)
+	if c.ranges != nil && within(ts, c.ranges, l, r) != true {
+		return false
 	}
 	for _, k := range c.keys {
 		a, b := l[k], r[k]

@@ -107,11 +107,11 @@ func (p *prober) start(b *batch.Batch, keys []arrow.Array, sel []int32, matched,
 	if p.t.direct && p.alone() {
 		p.found.less = 1
 	}
-	if p.t.order != nil {
-		p.equal = false
-		p.t.findRanges(b, &p.found)
-	} else if p.equal = p.byDict(); !p.equal {
+	if p.equal = p.byDict(); !p.equal {
 		p.t.find(p.h, keys, sel, p.n, &p.found)
+	}
+	if p.t.order != nil {
+		p.t.narrow(b, &p.found)
 	}
 	if len(p.found.heads) > 0 {
 		p.cur = p.found.heads[0]

@@ -1,7 +1,6 @@
 package join
 
 import (
-	"cmp"
 	"math"
 	"slices"
 
@@ -9,11 +8,10 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/array"
 
 	"github.com/tributarydb/tributary/exec/kernel"
-	"github.com/tributarydb/tributary/exec/rowset"
 )
 
-// Range is a comparison in the residual of a join without keys, of a right column with a left one: the right value is
-// at least, or at most, the left one. Both are integers, dates, times, floats, or numerics of one scale in fixed point.
+// Range is a comparison in the residual of a join, of a right column with a left one: the right value is at least, or at
+// most, the left one. Both are integers, dates, times, floats, or numerics of one scale in fixed point.
 type Range struct {
 	Left, Right int // columns of the inputs
 	AtLeast     bool
@@ -22,15 +20,10 @@ type Range struct {
 // ranges are those of a join by which it finds candidates: of a right column that the rows are sorted by, and of another
 // one, all in the same direction. Columns are stored ones.
 type ranges struct {
-	by, other   int // right; other is -1 for none
-	conds       []leftBound
-	others      []leftBound
+	by, other   int   // right; other is -1 for none
+	low, high   []int // left: by is at least these, and at most those
+	others      []int // left
 	otherAtMost bool
-}
-
-type leftBound struct {
-	at      int // left
-	atLeast bool
 }
 
 // rangesOf chooses: the column with bounds of both directions, if there is one, is what rows are sorted by.
@@ -55,93 +48,61 @@ func rangesOf(list []Range, left, right func(col int) int) *ranges {
 	out := &ranges{by: right(by), other: -1}
 	for _, r := range list {
 		switch {
+		case r.Right == by && r.AtLeast:
+			out.low = append(out.low, left(r.Left))
 		case r.Right == by:
-			out.conds = append(out.conds, leftBound{left(r.Left), r.AtLeast})
+			out.high = append(out.high, left(r.Left))
 		case out.other < 0:
 			out.other, out.otherAtMost = right(r.Right), !r.AtLeast
 			fallthrough
 		case out.other == right(r.Right) && out.otherAtMost == !r.AtLeast:
-			out.others = append(out.others, leftBound{left(r.Left), r.AtLeast})
+			out.others = append(out.others, left(r.Left))
 		}
 	}
 	return out
 }
 
-// order has the rows of a table by the value of a column, so that those between two bounds follow each other, and of
-// another column the greatest values of each so many, by which those below a third are skipped. So the intervals that a
-// point is in are found without looking at all that begin before it, however long some are.
+// order has the rows of each list of a table, or of all of a table without keys, by the value of a column, so that those
+// between two bounds follow each other, and of another column the greatest values of each so many, by which those below a
+// third are skipped. So the intervals that a point is in are found without looking at all that begin before it, however
+// long some are.
 //
-//	by       1   2   4   4   7   8   9  │ 12  …        to: the first beyond the point
-//	other    3   9   5   6   8  20  10  │ 13  …
+//	lists    ├ of a key ──────────────────┤├ of another …
+//	by       1   2   4   4   7   8   9  │ 12  3  …     to: the first beyond the point
+//	other    3   9   5   6   8  20  10  │ 13  4  …
 //	levels     9       6      20        │              skipped where all end before the point
 //
 // Rows with a NULL in either are not there: they match nothing.
 type order struct {
-	keys   []int64   // ascending
+	lists  []extent
+	keys   []int64   // ascending in each list
 	levels [][]int64 // of the other column: its values in that order, then the greatest of each fan of the level before
 }
 
-const (
-	fanBits = 4
-	// orderBytes is what the order of a row takes at most, beside its id, while it is made.
-	orderBytes = 24 + 8 + 8 + 1
-)
+// extent is where a list's rows are in an order.
+type extent struct{ from, to uint32 }
 
-type orderedRow struct {
-	key, other int64
-	id         uint32
+const fanBits = 4
+
+// raise makes the levels above the first.
+func (o *order) raise() {
+	for level := o.levels[0]; len(level) > 1<<fanBits; {
+		next := make([]int64, (len(level)+1<<fanBits-1)>>fanBits)
+		for i := range next {
+			next[i] = slices.Max(level[i<<fanBits : min(len(level), (i+1)<<fanBits)])
+		}
+		level = next
+		o.levels = append(o.levels, level)
+	}
 }
 
-// newOrder makes the order of rows, whose ids it returns.
-func newOrder(c *ranges, of *rowset.Set) (*order, []uint32) {
-	rows := make([]orderedRow, 0, of.Rows())
-	var keys, others []int64
-	for ch := range of.Chunks() {
-		arr := of.Column(c.by).Chunk(ch)
-		keys = ordered(arr, keys)
-		null, nullOther := arr, arr
-		if c.other >= 0 {
-			nullOther = of.Column(c.other).Chunk(ch)
-			others = ordered(nullOther, others)
-		}
-		for i, k := range keys {
-			if null.IsNull(i) || nullOther.IsNull(i) {
-				continue
-			}
-			row := orderedRow{key: k, id: kernel.RowID(ch, i)}
-			if c.other >= 0 {
-				row.other = c.turned(others[i])
-			}
-			rows = append(rows, row)
-		}
-	}
-	slices.SortFunc(rows, func(a, b orderedRow) int {
-		if a.key != b.key {
-			return cmp.Compare(a.key, b.key)
-		}
-		return cmp.Compare(a.id, b.id)
-	})
-	ids := make([]uint32, len(rows))
-	o := &order{keys: make([]int64, len(rows))}
-	for i, r := range rows {
-		ids[i], o.keys[i] = r.id, r.key
-	}
+// orderBytes is what the order of a row takes, beside its id, and what else it takes while it is made.
+func (c *ranges) orderBytes() (kept, making int64) {
+	kept, making = 8+8, 16+8+1
 	if c.other >= 0 {
-		level := make([]int64, len(rows))
-		for i, r := range rows {
-			level[i] = r.other
-		}
-		o.levels = append(o.levels, level)
-		for len(level) > 1<<fanBits {
-			next := make([]int64, (len(level)+1<<fanBits-1)>>fanBits)
-			for i := range next {
-				next[i] = slices.Max(level[i<<fanBits : min(len(level), (i+1)<<fanBits)])
-			}
-			level = next
-			o.levels = append(o.levels, level)
-		}
+		kept, making = kept+9, making+8
 	}
-	return o, ids
+	return kept, making
 }
 
 // turned returns a value of the other column, or a bound of it, such that values that match are not below the bound.
@@ -178,6 +139,35 @@ func (o *order) next(at int, s span) int {
 		}
 	}
 	return s.to
+}
+
+// from returns the first place of [lo, hi) whose key is at least v; hi if there is none.
+func (o *order) from(lo, hi int, v int64) int {
+	for n := hi - lo; n > 0; {
+		half := n >> 1
+		if o.keys[lo+half] < v {
+			lo, n = lo+half+1, n-half-1
+		} else {
+			n = half
+		}
+	}
+	return lo
+}
+
+// beyond returns the first place of [lo, hi) whose key is above v; hi if there is none. It looks near lo first if few
+// keys are expected to be at most v.
+func (o *order) beyond(lo, hi int, v int64, few bool) int {
+	for step := 1; few && lo+step <= hi; step *= 2 {
+		if o.keys[lo+step-1] > v {
+			hi = lo + step - 1
+			break
+		}
+		lo += step
+	}
+	if v == math.MaxInt64 {
+		return hi
+	}
+	return o.from(lo, hi, v+1)
 }
 
 // ordered returns integers in the order of the values of a column; where that is NULL, anything.

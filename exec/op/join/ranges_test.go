@@ -113,26 +113,56 @@ func TestRanges(t *testing.T) {
 				t.Run(fmt.Sprintf("%s/%s/%s", ts[0], cond.name, kindNames[kind]), func(t *testing.T) {
 					joinCase{kind: kind, ranges: cond.ranges}.run(t, l, rr, 0)
 				})
+				typ, keys := types.Int4, 1+int(kind)%5
+				if kind%2 == 1 {
+					typ = types.Text
+				}
+				t.Run(fmt.Sprintf("%s/%s/%s/%d keys of %s", ts[0], cond.name, kindNames[kind], keys, typ), func(t *testing.T) {
+					joinCase{kind: kind, keys: []int{2}, ranges: cond.ranges}.run(t, keyed(r, l, typ, keys), keyed(r, rr, typ, keys), 0)
+				})
 			}
 		}
 	}
 }
 
-// TestRangesSpill: a right side that does not fit is joined in passes, each with an order of its own.
+// keyed is a table with a column of so many keys.
+func keyed(r *rand.Rand, t optest.Table, typ types.Type, keys int) optest.Table {
+	out := optest.Table{Types: append(slices.Clone(t.Types), typ)}
+	for _, row := range t.Rows {
+		var key types.Datum = int64(r.Intn(keys)) * 1000
+		if r.Intn(20) == 0 {
+			key = nil
+		} else if typ.IsText() {
+			key = fmt.Sprint("key ", key)
+		}
+		out.Rows = append(out.Rows, append(slices.Clone(row), key))
+	}
+	return out
+}
+
+// TestRangesSpill: a right side that does not fit is joined in passes, or in parts of keys, each with an order of its own.
 func TestRangesSpill(t *testing.T) {
 	r := rand.New(rand.NewSource(4))
-	for _, kind := range []plan.JoinKind{plan.Inner, plan.Left, plan.Full, plan.Semi, plan.Anti, plan.RightSemi} {
-		t.Run(kindNames[kind], func(t *testing.T) {
-			ts := []types.Type{types.Int4, types.Int4, types.Text}
-			table := func(n int) optest.Table {
-				out := optest.Table{Types: ts}
-				for range n {
-					v := int64(r.Intn(100000))
-					out.Rows = append(out.Rows, types.Row{v, v + int64(r.Intn(100)), string(slices.Repeat([]byte{'x'}, r.Intn(400)))})
+	for _, keys := range []int{0, 1, 3, 40} {
+		for _, kind := range []plan.JoinKind{plan.Inner, plan.Left, plan.Full, plan.Semi, plan.Anti, plan.RightSemi} {
+			t.Run(fmt.Sprintf("%s/%d keys", kindNames[kind], keys), func(t *testing.T) {
+				ts := []types.Type{types.Int4, types.Int4, types.Text}
+				table := func(n int) optest.Table {
+					out := optest.Table{Types: ts}
+					for range n {
+						v := int64(r.Intn(100000))
+						out.Rows = append(out.Rows, types.Row{v, v + int64(r.Intn(100)), string(slices.Repeat([]byte{'x'}, r.Intn(400)))})
+					}
+					return out
 				}
-				return out
-			}
-			spillOnly(t, joinCase{kind: kind, ranges: []join.Range{{Left: 0, Right: 0}, {Left: 0, Right: 1, AtLeast: true}}}, table(200), table(3000), 600<<10)
-		})
+				l, rr := table(200), table(3000)
+				c := joinCase{kind: kind, ranges: []join.Range{{Left: 0, Right: 0}, {Left: 0, Right: 1, AtLeast: true}}}
+				if keys > 0 {
+					c.keys = []int{3}
+					l, rr = keyed(r, l, types.Int4, keys), keyed(r, rr, types.Int4, keys)
+				}
+				spillOnly(t, c, l, rr, 600<<10)
+			})
+		}
 	}
 }

@@ -318,6 +318,10 @@ func (o *join) load(ctx context.Context, force bool) (full bool, err error) {
 		// the table over these rows is charged with them
 		rows := int64(b.N)
 		need := set.Bytes() + b.Bytes() + tableBytes(c, set.Rows()+rows, set.Span()+rows)
+		if force && c.ranges != nil && len(c.KeyTypes) > 0 { // one list, which is long
+			kept, making := c.ranges.orderBytes()
+			need += (kept + making) * (set.Rows() + rows)
+		}
 		if err := o.acct.Grow(need - held); err != nil || set.Full() {
 			if err != nil && !o.acct.Refused(err) {
 				return false, err
@@ -354,6 +358,21 @@ func (o *join) load(ctx context.Context, force bool) (full bool, err error) {
 		t.insert(&o.ins, ch, true)
 	}
 	t.finish()
+	if l := newListOrder(t); l != nil {
+		acct := o.acct
+		if force || len(t.keys) == 0 {
+			acct = nil
+		}
+		if err := l.make(func(n int, do func(i int), then func()) error {
+			for i := range n {
+				do(i)
+			}
+			then()
+			return ctx.Err()
+		}, acct); err != nil {
+			return false, err
+		}
+	}
 	if o.level() == 0 {
 		// NULLs and rows count for the whole build side, not for a partition
 		t.hasNull.Store(o.s.hasNull.Load())

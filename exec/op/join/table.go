@@ -23,7 +23,8 @@ import (
 //	ranked   heads[rank] = id+1: the same in a wider range, by how many keys of
 //	         those that there are, in a bitmap, come before: keys in order are
 //	         found in order
-//	all      no keys: every row is a candidate, or those in a range (order)
+//	all      no keys: every row is a candidate
+//	order    rows between bounds of a column, in all or in the list of a key
 //
 // next[id] is the next row of a list, nil where no list has a second.
 type hashTable struct {
@@ -39,7 +40,7 @@ type hashTable struct {
 	exists []uint64 // ranked: bits by key - min; else nil
 	ranks  []uint32 // by word of exists: the bits before it
 	all    []uint32
-	order  *order // of all; nil: none
+	order  *order // of all, in which a head is the number of a list; nil: none
 	next   []uint32
 	listed atomic.Bool // some list has a second row
 
@@ -76,7 +77,8 @@ func tableBytes(cfg *layout, n, ids int64) int64 {
 	if len(cfg.rKeyAt) == 0 {
 		bytes := 4*n + ids/8
 		if cfg.ranges != nil {
-			bytes += orderBytes * n
+			kept, making := cfg.ranges.orderBytes()
+			bytes += (kept + making) * n
 		}
 		return bytes
 	}
@@ -104,9 +106,7 @@ func (t *hashTable) size(grant func(bytes int64) bool) {
 		t.matched = make([]uint32, (ids+31)/32)
 	}
 	if len(t.keys) == 0 {
-		if t.cfg.ranges != nil {
-			t.order, t.all = newOrder(t.cfg.ranges, t.rows)
-		} else {
+		if t.cfg.ranges == nil {
 			t.all = t.rows.IDs()
 		}
 		return
@@ -157,19 +157,27 @@ func (t *hashTable) findRange(ch int) {
 func (c *layout) nullKeys(keys []arrow.Array, n int) []bool {
 	var out []bool
 	for k, arr := range keys {
-		if c.NullSafe[k] || arr.NullN() == 0 {
-			continue
+		if !c.NullSafe[k] {
+			out = addNulls(out, arr, n)
 		}
-		if out == nil {
-			out = make([]bool, max(n, arr.Len()))
-		}
-		end := 0 // of the valid rows before
-		batch.ValidRuns(arr, func(from, to int) {
-			setTrue(out[end:from])
-			end = to
-		})
-		setTrue(out[end:])
 	}
+	return out
+}
+
+// addNulls sets for which rows an array has a NULL; nil for none.
+func addNulls(out []bool, arr arrow.Array, n int) []bool {
+	if arr.NullN() == 0 {
+		return out
+	}
+	if out == nil {
+		out = make([]bool, max(n, arr.Len()))
+	}
+	end := 0 // of the valid rows before
+	batch.ValidRuns(arr, func(from, to int) {
+		setTrue(out[end:from])
+		end = to
+	})
+	setTrue(out[end:])
 	return out
 }
 
