@@ -210,7 +210,7 @@ func (c aggCase) test(t *testing.T) optest.Case {
 			}
 			src = op.NewFilter(src, filters)
 		}
-		ops, err := aggregate.New(rt, nil, c.node(), nil, c.columns(), nil, src)
+		ops, err := aggregate.New(rt, nil, c.node(), nil, nil, c.columns(), nil, src)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -478,7 +478,7 @@ func TestHashAggExpected(t *testing.T) {
 		tc.Build = func(rt *op.Runtime, in [][]op.Operator) []op.Operator {
 			n := c.node()
 			n.Rows = rows
-			ops, err := aggregate.New(rt, nil, n, nil, c.columns(), nil, in[0])
+			ops, err := aggregate.New(rt, nil, n, nil, nil, c.columns(), nil, in[0])
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -537,11 +537,11 @@ func (c aggCase) phases(t *testing.T, rt *op.Runtime, in []op.Operator) []op.Ope
 		mid = append(mid, plan.Column{ID: id, Type: types.Bytea})
 	}
 	final.States = partial.States
-	ops, err := aggregate.New(rt, nil, partial, nil, c.columns(), nil, in)
+	ops, err := aggregate.New(rt, nil, partial, nil, nil, c.columns(), nil, in)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if ops, err = aggregate.New(rt, nil, final, nil, mid, nil, ops); err != nil {
+	if ops, err = aggregate.New(rt, nil, final, nil, nil, mid, nil, ops); err != nil {
 		t.Fatal(err)
 	}
 	return ops
@@ -696,7 +696,7 @@ func TestHashAggDictionary(t *testing.T) {
 		tc.Want = append(tc.Want, types.Row{name, n, number.DecimalFromInt64(sums[name], 0)})
 	}
 	tc.Build = func(rt *op.Runtime, in [][]op.Operator) []op.Operator {
-		ops, err := aggregate.New(rt, nil, c.node(), nil, c.columns(), nil, in[0])
+		ops, err := aggregate.New(rt, nil, c.node(), nil, nil, c.columns(), nil, in[0])
 		if err != nil {
 			t.Fatal(err)
 		}
