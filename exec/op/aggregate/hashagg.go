@@ -484,6 +484,12 @@ func (s *aggShared) prepare() error {
 		s.spilled = s.spills && !s.fits()
 		return nil
 	}
+	if groups >= fewGroups && s.numbered(groups) {
+		s.alike()
+		room, err := s.divide()
+		s.spilled = !room
+		return err
+	}
 	if groups >= fewGroups {
 		s.sameCodes()
 		s.shared = s.shareBlocks()
