@@ -56,6 +56,22 @@ func keeps(c expr.AggCall) int {
 // ofPairs are the aggregates of two variables beside those that begin with regr_.
 var ofPairs = map[string]bool{"corr": true, "covar_pop": true, "covar_samp": true}
 
+// Certain reports whether the results of a call are never an error, so that they need not be found for groups that nobody
+// asks for.
+func Certain(c expr.AggCall) bool {
+	if c.Machine != nil || c.Distinct || len(c.OrderBy) > 0 || c.Direct > 0 || len(c.Args) > 1 {
+		return false
+	}
+	switch c.Fn.Name {
+	case "count", "min", "max", "bool_and", "bool_or", "every":
+		return true
+	case "avg":
+		t := c.Args[0].Type()
+		return t.IsInteger() || t.IsFixed()
+	}
+	return false
+}
+
 // View returns b's results from the states of a, for calls that are Shared. It is
 // valid until a changes.
 func View(a, b Agg) Agg {

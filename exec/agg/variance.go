@@ -186,20 +186,36 @@ func (v *intVariance) addSquares(g uint32, lo, hi, top uint64) {
 	var c uint64
 	q.lo, c = bits.Add64(q.lo, lo, 0)
 	if q.hi, c = bits.Add64(q.hi, hi, c); top|c != 0 {
-		if v.over == nil {
-			v.over = map[uint32]uint64{}
-		}
-		v.over[g] += top + c
+		v.addTop(g, top+c)
 	}
+}
+
+// addTop adds 2^128 so many times.
+func (v *intVariance) addTop(g uint32, times uint64) {
+	if v.over == nil {
+		v.over = map[uint32]uint64{}
+	}
+	v.over[g] += times
 }
 
 func addIntSquares[T int16 | int32 | int64](v *intVariance, groups []uint32, vals []T, arr arrow.Array) {
 	batch.ValidRuns(arr, func(from, to int) {
-		addInts(&v.sums, groups[from:to], vals[from:to])
-		for i, g := range groups[from:to] {
-			u := magnitude(int64(vals[from+i]))
+		sums, squares, vals := v.sums.s, v.xx, vals[from:to]
+		for i, g := range groups[from:to] { // as addInts and addSquares, in one loop: their reads overlap
+			p, x := &sums[g], int64(vals[i])
+			sum := p.sum + x
+			if (sum^p.sum)&(sum^x) < 0 {
+				v.sums.carry(g, x)
+			}
+			p.sum = sum
+			p.n++
+			q, u := &squares[g], magnitude(x)
 			hi, lo := bits.Mul64(u, u)
-			v.addSquares(g, lo, hi, 0)
+			var c uint64
+			q.lo, c = bits.Add64(q.lo, lo, 0)
+			if q.hi, c = bits.Add64(q.hi, hi, c); c != 0 {
+				v.addTop(g, 1)
+			}
 		}
 	})
 }

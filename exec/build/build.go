@@ -8,6 +8,7 @@ import (
 	"github.com/tributarydb/tributary/exec/eval"
 	"github.com/tributarydb/tributary/exec/function"
 	"github.com/tributarydb/tributary/exec/op"
+	"github.com/tributarydb/tributary/exec/op/aggregate"
 	"github.com/tributarydb/tributary/exec/op/window"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
@@ -162,9 +163,10 @@ type builder struct {
 	exchange op.Exchange
 	kept     *programs // nil: built once
 	keys     map[*plan.Scan][]op.ScanKeys
-	sortings map[*plan.Window]window.Sorting // of windows below others that their rows are sorted for
-	firsts   map[*plan.Sort]int              // of sorts below DISTINCT ON: how many keys it has
-	below    [][]op.Operator                 // of the nodes that the one being built reads
+	needed   map[*plan.Aggregate]*aggregate.Needed // of those whose groups are sorted, and only the first returned
+	sortings map[*plan.Window]window.Sorting       // of windows below others that their rows are sorted for
+	firsts   map[*plan.Sort]int                    // of sorts below DISTINCT ON: how many keys it has
+	below    [][]op.Operator                       // of the nodes that the one being built reads
 }
 
 type colSet map[expr.ColID]bool

@@ -1,7 +1,12 @@
 package build
 
 import (
+	"slices"
+
+	"github.com/tributarydb/tributary/exec/kernel"
 	"github.com/tributarydb/tributary/exec/op"
+	"github.com/tributarydb/tributary/exec/op/aggregate"
+	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/planner/props"
 )
@@ -40,6 +45,42 @@ func bound(b *builder, n *plan.Sort) (f *op.KeyFilter) {
 		filterScan(b, s, op.ScanKeys{Col: col, Rows: true, Filter: f})
 	})
 	return f
+}
+
+// firstRows returns what tells the aggregation below a sort with a limit which groups are needed; nil if there is
+// none, or anything else between them than filters and the choice of columns.
+func firstRows(b *builder, n *plan.Sort, specs []kernel.KeySpec) *op.FirstRows {
+	if n.Limit <= 0 {
+		return nil
+	}
+	c, ok := n.Keys[0].Expr.(*expr.Col)
+	if !ok {
+		return nil
+	}
+	for in, id := n.Input, c.ID; ; {
+		switch x := in.(type) {
+		case *plan.Filter:
+			in = x.Input
+		case *plan.Project:
+			at := slices.IndexFunc(x.Items, func(it plan.Item) bool { return it.Col.ID == id })
+			if at < 0 {
+				return nil
+			}
+			if c, ok = x.Items[at].Expr.(*expr.Col); !ok {
+				return nil
+			}
+			in, id = x.Input, c.ID
+		case *plan.Aggregate:
+			if b.needed == nil {
+				b.needed = map[*plan.Aggregate]*aggregate.Needed{}
+			}
+			f := op.NewFirstRows(specs)
+			b.needed[x] = &aggregate.Needed{First: f, By: id}
+			return f
+		default:
+			return nil
+		}
+	}
 }
 
 func filterScan(b *builder, s *plan.Scan, k op.ScanKeys) {

@@ -125,7 +125,7 @@ func (b *builder) countSides(ctx context.Context, n *plan.SetOp) (rel, error) {
 	}
 	cols := append(append([]plan.Column(nil), n.Cols...), plan.Column{ID: leftID, Type: types.Int8}, plan.Column{ID: rightID, Type: types.Int8})
 	agg := &plan.Aggregate{Groups: groupAll(n.Cols), Aggs: []plan.AggItem{count(leftID, lCount), count(rightID, rCount)}}
-	ops, err := aggregate.New(b.rt, b.statsOf(n), agg, nil, cols, b.Env, op.NewAppend(b.rt, inputs))
+	ops, err := aggregate.New(b.rt, b.statsOf(n), agg, nil, nil, cols, b.Env, op.NewAppend(b.rt, inputs))
 	if err != nil {
 		return rel{}, err
 	}

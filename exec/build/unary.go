@@ -137,7 +137,7 @@ func (b *builder) aggregate(ctx context.Context, n *plan.Aggregate, above colSet
 	if err != nil {
 		return rel{}, err
 	}
-	ops, err := aggregate.New(b.rt, b.statsOf(n), n, read, in.cols, b.Env, in.ops)
+	ops, err := aggregate.New(b.rt, b.statsOf(n), n, read, b.needed[n], in.cols, b.Env, in.ops)
 	return rel{ops, cols}, err
 }
 
@@ -185,21 +185,22 @@ func (b *builder) window(ctx context.Context, n *plan.Window, need colSet) (rel,
 
 func (b *builder) sort(ctx context.Context, n *plan.Sort, need colSet) (rel, error) {
 	o := b.ordering(n.Keys)
+	first := firstRows(b, n, o.specs)
 	in, err := b.node(ctx, n.Input, need.with(o.exprs...))
 	if err != nil {
 		return rel{}, err
 	}
-	return b.sorted(b.statsOf(n), in, o, n.Limit, b.firsts[n], bound(b, n))
+	return b.sorted(b.statsOf(n), in, o, order.Config{Limit: n.Limit, Bound: bound(b, n), First: first}, b.firsts[n])
 }
 
 // sorted sorts rows. Of those that are equal in the first so many keys, only the first must be returned (first > 0).
-// bound, where not nil, is the filter of the scans below (see keyFilters).
-func (b *builder) sorted(st *op.Stats, in rel, o ordering, limit int64, first int, bound *op.KeyFilter) (rel, error) {
+// cfg has what they do not say.
+func (b *builder) sorted(st *op.Stats, in rel, o ordering, cfg order.Config, first int) (rel, error) {
 	keys, err := o.all(b, in.cols)
 	if err != nil {
 		return rel{}, err
 	}
-	cfg := order.Config{Types: typesOf(in.cols), Keys: keys, Specs: o.specs, Limit: limit, Bound: bound}
+	cfg.Types, cfg.Keys, cfg.Specs = typesOf(in.cols), keys, o.specs
 	if first > 0 {
 		in.ops = window.NewTop(b.rt, in.ops, 1, cfg, first)
 	}
@@ -272,7 +273,7 @@ func (b *builder) distinctOn(ctx context.Context, n *plan.DistinctOn, need colSe
 	}
 	in, err := b.node(ctx, n.Input, need.with(o.exprs...).with(n.Keys...))
 	if err == nil && !sorts && !(merges && sameOrder(recv.Merge, by)) {
-		in, err = b.sorted(b.statsOf(n), in, o, -1, first, nil)
+		in, err = b.sorted(b.statsOf(n), in, o, order.Config{Limit: -1}, first)
 	}
 	if err != nil {
 		return rel{}, err

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
 
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/function"
@@ -28,7 +29,14 @@ type Programs struct {
 	fr    frame
 	share []*vector.Vec
 	out   []arrow.Array
+	rows  []spreadRow // of the roots that are constants of many values, as a list of quantiles is
 }
+
+// spreadRow is a row and an array that repeats it.
+type spreadRow struct{ row, all arrow.Array }
+
+// keptSpread is how many bytes of such an array are kept for the next batches at most.
+const keptSpread = 1 << 20
 
 // CompileAll makes the programs of es over the columns of an input. at is the place of each
 // expression's result; equal expressions share one.
@@ -71,7 +79,7 @@ func CompileAll(es []expr.Expr, in []plan.Column, env *function.Env) (p *Program
 		}
 	}
 	p.share = make([]*vector.Vec, len(c.shared))
-	p.out = make([]arrow.Array, len(p.roots))
+	p.out, p.rows = make([]arrow.Array, len(p.roots)), make([]spreadRow, len(p.roots))
 	return p, at, nil
 }
 
@@ -107,11 +115,27 @@ func (p *Programs) EvalScratch(ctx context.Context, b *batch.Batch) (out []arrow
 				return nil, err
 			}
 		}
-		if p.out[i], err = v.Spread(&p.a).ToArrow(p.types[i]); err != nil {
+		if p.out[i], err = p.spread(i, v); err != nil {
 			return nil, err
 		}
 	}
 	return p.out, nil
+}
+
+// spread makes the array of what root i has computed.
+func (p *Programs) spread(i int, v *vector.Vec) (arrow.Array, error) {
+	if !v.One || v.Kind != vector.Arr {
+		return v.Spread(&p.a).ToArrow(p.types[i])
+	}
+	r := &p.rows[i]
+	if r.row == v.Arr && r.all.Len() >= v.N {
+		return array.NewSlice(r.all, 0, int64(v.N)), nil
+	}
+	all, err := v.Spread(&p.a).ToArrow(p.types[i])
+	if err == nil && batch.ArrayBytes(all) <= keptSpread {
+		*r = spreadRow{v.Arr, all}
+	}
+	return all, err
 }
 
 // CompileColumns makes programs that compute columns of the same batches, in one goroutine: they

@@ -120,6 +120,16 @@ func (p *Packer) Bytes() int64 {
 	return n
 }
 
+// Interned returns how many values have numbers.
+func (p *Packer) Interned() (n int) {
+	for i := range p.fields {
+		if in := p.fields[i].in; in != nil {
+			n += len(in.ids)
+		}
+	}
+	return n
+}
+
 // Pack returns the words and the hashes (Hasher's) of n rows of cols, in the given slices where
 // they are large enough.
 func (p *Packer) Pack(cols []arrow.Array, n int, words, hashes []uint64) (_, _ []uint64) {

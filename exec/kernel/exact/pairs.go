@@ -81,14 +81,35 @@ func (t *Pairs) Add(groups []uint32, xs, ys []float64) {
 		t.y = pairBase(ys)
 	}
 	for len(groups) > 0 {
-		n := min(len(groups), touchedRows)
-		t.touch(groups[:n])
-		t.add(groups[:n], xs[:n], ys[:n])
+		n := t.addWide(groups, xs, ys)
+		if n == 0 {
+			n = min(len(groups), touchedRows)
+			t.touch(groups[:n])
+			t.add(groups[:n], xs[:n], ys[:n])
+		}
 		groups, xs, ys = groups[n:], xs[n:], ys[n:]
 	}
 }
 
+// addWide adds pairs as far as the processor's loop goes, and returns how many.
+func (t *Pairs) addWide(groups []uint32, xs, ys []float64) int {
+	if !wide || t.x == 0 || t.y == 0 {
+		return 0
+	}
+	_, _ = xs[len(groups)-1], ys[len(groups)-1]
+	n := addPairs(&t.s[0].x[0], &t.n[0], &groups[0], &xs[0], &ys[0], len(groups), int(t.x), int(t.y))
+	if n > 0 {
+		if g := groups[n-1]; t.s[g].full() {
+			t.flush(g)
+		}
+	}
+	return n
+}
+
 const (
+	// fullRows is how many values a group may have from one look at whether its sums are full to the next.
+	fullRows = 512
+
 	touchedRows = 32
 	touchGroups = 1024 // from so many on their sums are likely not in the nearest cache
 )
@@ -122,6 +143,9 @@ func (t *Pairs) add(groups []uint32, xs, ys []float64) {
 			my, ey, oky = odd(b, by)
 			if !okx || !oky {
 				t.beyond(g).add(xs[i], ys[i])
+				if ns[g]%fullRows == 0 && p.full() {
+					t.flush(g)
+				}
 				continue
 			}
 		}
@@ -182,9 +206,13 @@ func add256(p *[4]uint64, hi, lo uint64, e uint, sign uint64) {
 	p[3], _ = bits.Add64(p[3], w2, c)
 }
 
-// full reports whether one more pair may not fit.
-func (p *shortPair) full() bool {
-	return int64((p.x[1]^p.x[1]<<1)|(p.y[1]^p.y[1]<<1)|(p.xx[3]^p.xx[3]<<1)|(p.yy[3]^p.yy[3]<<1)|(p.xy[3]^p.xy[3]<<1)) < 0
+// full reports whether fullRows more pairs may not fit. Sums of x are below 2^125 then, if not they are below 2^126
+// with them, and so are two such below 2^127.
+func (p *shortPair) full() bool { return p.unlike()>>62 != 0 }
+
+// unlike has bits of the sums that differ from the next lower ones.
+func (p *shortPair) unlike() uint64 {
+	return (p.x[1] ^ p.x[1]<<1) | (p.y[1] ^ p.y[1]<<1) | (p.xx[3] ^ p.xx[3]<<1) | (p.yy[3] ^ p.yy[3]<<1) | (p.xy[3] ^ p.xy[3]<<1)
 }
 
 func (l *longPair) add(x, y float64) {
@@ -381,7 +409,7 @@ func (t *Pairs) MergeBytes(g uint32, b []byte) bool {
 			return false
 		}
 	}
-	if n < 0 || o.full() {
+	if n < 0 || o.unlike()>>63 != 0 {
 		return false
 	}
 	var l longPair

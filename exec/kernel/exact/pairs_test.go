@@ -1,6 +1,7 @@
 package exact
 
 import (
+	"bytes"
 	"math"
 	"math/big"
 	"math/rand/v2"
@@ -142,6 +143,48 @@ func TestPairsFill(t *testing.T) {
 	want.x.n = 8*n + 1
 	if got, want := p.Moments(0).XY, LongSpread(&want.xy, &want.x, &want.y); got != want || len(p.long) == 0 {
 		t.Errorf("%v, not %v; %d are long", got, want, len(p.long))
+	}
+}
+
+// TestPairsOfManyGroups: the processor's loop, which reads groups ahead and stops at values that do not fit, adds what one pair
+// after the other adds.
+func TestPairsOfManyGroups(t *testing.T) {
+	r := rand.New(rand.NewPCG(18, 5))
+	const groups, n = 40, 20_000
+	xs, ys, of := make([]float64, n), make([]float64, n), make([]uint32, n)
+	for i := range xs {
+		xs[i], ys[i], of[i] = r.NormFloat64(), -0x1p33*r.Float64(), uint32(r.IntN(groups)*r.IntN(2))
+		switch r.IntN(40) {
+		case 0:
+			xs[i] = 0
+		case 1:
+			ys[i] = math.Copysign(0, -1)
+		case 2:
+			xs[i] = 0x1p-200
+		case 3:
+			ys[i] = 0x1p200
+		}
+	}
+	var all, one Pairs
+	var allSquares, oneSquares Squares
+	all.Resize(groups)
+	one.Resize(groups)
+	allSquares.Resize(groups)
+	oneSquares.Resize(groups)
+	all.Add(of, xs, ys)
+	AddSquares(&allSquares, of, xs)
+	one.x, one.y, oneSquares.base = all.x, all.y, allSquares.base
+	for i := range xs {
+		one.add(of[i:i+1], xs[i:i+1], ys[i:i+1])
+		addSquares(&oneSquares, of[i:i+1], xs[i:i+1])
+	}
+	for g := range groups {
+		if a, b := all.Append(nil, g), one.Append(nil, g); !bytes.Equal(a, b) {
+			t.Errorf("the pairs of group %d are %x, not %x", g, a, b)
+		}
+		if a, b := allSquares.Append(nil, g), oneSquares.Append(nil, g); !bytes.Equal(a, b) {
+			t.Errorf("the squares of group %d are %x, not %x", g, a, b)
+		}
 	}
 }
 

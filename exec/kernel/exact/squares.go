@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"math"
 	"math/bits"
+	"unsafe"
 
 	"github.com/tributarydb/tributary/exec/kernel/f64"
 )
@@ -78,11 +79,30 @@ func AddSquares[T float32 | float64](t *Squares, groups []uint32, vals []T) {
 		t.base = squareBase(vals)
 	}
 	for len(groups) > 0 {
-		n := min(len(groups), touchedRows)
-		t.touch(groups[:n])
-		addSquares(t, groups[:n], vals[:n])
+		n := addSquaresWide(t, groups, vals)
+		if n == 0 {
+			n = min(len(groups), touchedRows)
+			t.touch(groups[:n])
+			addSquares(t, groups[:n], vals[:n])
+		}
 		groups, vals = groups[n:], vals[n:]
 	}
+}
+
+// addSquaresWide adds values as far as the processor's loop goes, and returns how many.
+func addSquaresWide[T float32 | float64](t *Squares, groups []uint32, vals []T) int {
+	xs, ok := any(vals).([]float64)
+	if !ok || !wide || t.base == 0 {
+		return 0
+	}
+	_ = xs[len(groups)-1]
+	n := addSquareSums((*uint64)(unsafe.Pointer(&t.s[0])), &groups[0], &xs[0], len(groups), int(t.base))
+	if n > 0 {
+		if g := groups[n-1]; t.s[g].full() {
+			t.flush(g)
+		}
+	}
+	return n
 }
 
 // touch reads the sums of groups before any of them is added to, as that of Pairs does.
@@ -109,6 +129,9 @@ func addSquares[T float32 | float64](t *Squares, groups []uint32, vals []T) {
 			var ok bool
 			if m, e, ok = odd(b, base); !ok {
 				t.beyond(g).add(float64(vals[i]))
+				if p.n%fullRows == 0 && p.full() {
+					t.flush(g)
+				}
 				continue
 			}
 		}
@@ -121,9 +144,9 @@ func addSquares[T float32 | float64](t *Squares, groups []uint32, vals []T) {
 	}
 }
 
-// full reports whether one more value may not fit.
+// full is that of shortPair.
 func (p *shortSquares) full() bool {
-	return int64((p.x[1]^p.x[1]<<1)|(p.xx[3]^p.xx[3]<<1)) < 0
+	return ((p.x[1]^p.x[1]<<1)|(p.xx[3]^p.xx[3]<<1))>>62 != 0
 }
 
 func (l *longSquares) add(x float64) {

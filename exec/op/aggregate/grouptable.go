@@ -409,15 +409,27 @@ func (t *groupTable) keyColumns(from, to int) []arrow.Array {
 }
 
 func (t *groupTable) keyColumn(k, from, to int) arrow.Array {
-	words := t.words[from*t.width : to*t.width]
+	if t.values.of(k) < 0 {
+		return t.pack.Unpack(k, t.words[from*t.width:to*t.width])
+	}
+	list := make([]uint32, to-from)
+	for i := range list {
+		list[i] = uint32(from + i)
+	}
+	return t.keysOf(k, list)
+}
+
+// keysOf returns key k of some groups.
+func (t *groupTable) keysOf(k int, list []uint32) arrow.Array {
 	i := t.values.of(k)
 	if i < 0 {
-		return t.pack.Unpack(k, words)
+		return t.pack.Unpack(k, t.picked(list, nil))
 	}
-	ids := slices.Clone(t.values.ids[from:to])
-	for g := range ids {
-		if t.pack.Null(k, words[g*t.width:(g+1)*t.width]) { // a grouping set without it has
-			ids[g] = kernel.NoRow
+	ids := make([]uint32, len(list))
+	for j, g := range list {
+		ids[j] = t.values.ids[g]
+		if t.pack.Null(k, t.words[int(g)*t.width:(int(g)+1)*t.width]) { // a grouping set without it has
+			ids[j] = kernel.NoRow
 		}
 	}
 	return t.values.cols[i].Gather(ids)

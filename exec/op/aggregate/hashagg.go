@@ -97,6 +97,7 @@ type aggShared struct {
 	spills   bool         // there are keys, or aggregates that can be written in partial states
 	joint    bool         // the threads find the only group's results together, in these steps
 	steps    []togetherStep
+	needed   *Needed       // groups; nil: all
 	open     atomic.Int32  // threads not closed
 	long     chan struct{} // holds a token while a thread makes results that hold all rows (mergeSorted)
 }
@@ -299,8 +300,15 @@ func (o *aggThread) Next(ctx context.Context) (*batch.Batch, error) {
 			continue
 		}
 		if o.out != nil {
-			if b, err := o.emit(ctx); b != nil || err != nil {
+			b, err := o.emit(ctx)
+			if err != nil || b != nil && b.N > 0 {
 				return b, err
+			}
+			if b != nil { // none of these groups is needed
+				if err := ctx.Err(); err != nil {
+					return nil, err
+				}
+				continue
 			}
 			o.dropFound()
 			o.out, o.lost, o.own, o.ownLost = o.own, o.ownLost, nil, nil
@@ -476,6 +484,12 @@ func (s *aggShared) prepare() error {
 		s.spilled = s.spills && !s.fits()
 		return nil
 	}
+	if groups >= fewGroups && s.numbered(groups) {
+		s.alike()
+		room, err := s.divide()
+		s.spilled = !room
+		return err
+	}
 	if groups >= fewGroups {
 		s.sameCodes()
 		s.shared = s.shareBlocks()
@@ -571,7 +585,6 @@ func (o *aggThread) emit(ctx context.Context) (*batch.Batch, error) {
 	t := o.out
 	o.acct.Shrink(o.returned)
 	o.returned = 0
-	step := min(o.s.rt.Rows(), kernel.ChunkRows)
 	o.at = nextAlive(o.lost, o.at, t.n())
 	if o.at >= t.n() {
 		o.at = 0
@@ -579,7 +592,7 @@ func (o *aggThread) emit(ctx context.Context) (*batch.Batch, error) {
 	}
 	from := o.at
 	most := min(op.BatchBytes, o.s.threadRoom()/4)
-	to, need := t.some(from, min(from+step, t.n()), o.s.n.Phase == plan.AggPartial, most)
+	to, need := t.some(from, min(from+o.s.needed.most(min(o.s.rt.Rows(), kernel.ChunkRows)), t.n()), o.s.n.Phase == plan.AggPartial, most)
 	if need > 0 {
 		if err := o.acct.Grow(need); err != nil {
 			switch {
@@ -601,9 +614,22 @@ func (o *aggThread) emit(ctx context.Context) (*batch.Batch, error) {
 		o.returned = need
 	}
 	o.at = to
-	cols := o.keysRead(func(k int) arrow.Array { return t.keyColumn(k, from, to) })
-	for i, it := range o.s.n.Aggs {
-		arr, err := o.result(ctx, o.s.slot[i], it.Call, from, to)
+	result := func(i, from, to int) (arrow.Array, error) {
+		return o.result(ctx, o.s.slot[i], o.s.n.Aggs[i].Call, from, to)
+	}
+	key := func(k int) arrow.Array { return t.keyColumn(k, from, to) }
+	if o.found == nil {
+		keys := func(list []uint32) []arrow.Array {
+			return o.keysRead(func(k int) arrow.Array { return t.keysOf(k, list) })
+		}
+		g := &groupsOf{from: from, to: to, lost: o.lost, calls: o.s.n.Aggs, key: key, keys: keys, result: result}
+		if b, err := o.s.needed.rows(g); b != nil || err != nil {
+			return b, err
+		}
+	}
+	cols := o.keysRead(key)
+	for i := range o.s.n.Aggs {
+		arr, err := result(i, from, to)
 		if err != nil {
 			return nil, err
 		}

@@ -210,7 +210,7 @@ func (c aggCase) test(t *testing.T) optest.Case {
 			}
 			src = op.NewFilter(src, filters)
 		}
-		ops, err := aggregate.New(rt, nil, c.node(), nil, c.columns(), nil, src)
+		ops, err := aggregate.New(rt, nil, c.node(), nil, nil, c.columns(), nil, src)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -461,6 +461,34 @@ func TestHashAggOwnBlocks(t *testing.T) {
 	}
 }
 
+// TestHashAggNumbered: the groups of many texts, which threads have numbered each by itself, are merged by the numbers of
+// the first.
+func TestHashAggNumbered(t *testing.T) {
+	r := rand.New(rand.NewSource(12))
+	c := aggCase{tb: optest.Table{Types: []types.Type{types.Text, types.Int4, types.Text}}, drop: -1}
+	for range 16000 {
+		k := types.Datum(fmt.Sprint("https://example.com/page/", r.Intn(6000)))
+		switch r.Intn(500) {
+		case 0:
+			k = nil
+		case 1:
+			k = "short"
+		}
+		c.tb.Rows = append(c.tb.Rows, types.Row{k, r.Int63n(3), fmt.Sprint(r.Intn(5))})
+	}
+	c.aggs = []expr.AggCall{c.call("sum(int4)", c.col(1)), c.call("count()"), c.call("max(text)", c.col(2))}
+	for _, c.keys = range [][]int{{0}, {1, 0}} {
+		tc := c.test(t)
+		tc.Spills = true
+		for threads := 1; threads <= 3; threads++ {
+			for _, f := range []optest.Form{{Size: 8192}, {Size: 700, Dict: true, Mix: true}, {Size: 3000, Sel: true}} {
+				optest.Once(t, tc, threads, f, 0)
+			}
+			optest.Once(t, tc, threads, optest.Form{Size: 1000}, int64(threads+1)<<19)
+		}
+	}
+}
+
 // TestHashAggExpected: memory is reserved for the number of groups that the plan estimates, be the
 // estimate right, too high, or more than memory holds.
 func TestHashAggExpected(t *testing.T) {
@@ -478,7 +506,7 @@ func TestHashAggExpected(t *testing.T) {
 		tc.Build = func(rt *op.Runtime, in [][]op.Operator) []op.Operator {
 			n := c.node()
 			n.Rows = rows
-			ops, err := aggregate.New(rt, nil, n, nil, c.columns(), nil, in[0])
+			ops, err := aggregate.New(rt, nil, n, nil, nil, c.columns(), nil, in[0])
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -537,11 +565,11 @@ func (c aggCase) phases(t *testing.T, rt *op.Runtime, in []op.Operator) []op.Ope
 		mid = append(mid, plan.Column{ID: id, Type: types.Bytea})
 	}
 	final.States = partial.States
-	ops, err := aggregate.New(rt, nil, partial, nil, c.columns(), nil, in)
+	ops, err := aggregate.New(rt, nil, partial, nil, nil, c.columns(), nil, in)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if ops, err = aggregate.New(rt, nil, final, nil, mid, nil, ops); err != nil {
+	if ops, err = aggregate.New(rt, nil, final, nil, nil, mid, nil, ops); err != nil {
 		t.Fatal(err)
 	}
 	return ops
@@ -696,7 +724,7 @@ func TestHashAggDictionary(t *testing.T) {
 		tc.Want = append(tc.Want, types.Row{name, n, number.DecimalFromInt64(sums[name], 0)})
 	}
 	tc.Build = func(rt *op.Runtime, in [][]op.Operator) []op.Operator {
-		ops, err := aggregate.New(rt, nil, c.node(), nil, c.columns(), nil, in[0])
+		ops, err := aggregate.New(rt, nil, c.node(), nil, nil, c.columns(), nil, in[0])
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -43,7 +43,7 @@ func TestLongAggregates(t *testing.T) {
 			pool := mem.NewPool("n1", 0).Child("statement", limit)
 			dir := spill.NewDir(spill.Options{Parent: t.TempDir(), Pool: pool})
 			rt := &op.Runtime{Threads: 1, Pool: pool, Spill: dir}
-			ops, err := aggregate.New(rt, nil, c.node(), nil, c.columns(), nil, op.NewStatic(rt, []*batch.Batch{in.Slice(0, n)}))
+			ops, err := aggregate.New(rt, nil, c.node(), nil, nil, c.columns(), nil, op.NewStatic(rt, []*batch.Batch{in.Slice(0, n)}))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -119,7 +119,7 @@ func TestLongArguments(t *testing.T) {
 	}
 	tc := optest.Case{Inputs: []optest.Table{tb}, Out: []types.Type{types.Text, types.Text, types.Int8}, Want: want,
 		Build: func(rt *op.Runtime, in [][]op.Operator) []op.Operator {
-			out, err := aggregate.New(rt, nil, c.node(), nil, c.columns(), &function.Env{Types: types.DefaultEnv}, in[0])
+			out, err := aggregate.New(rt, nil, c.node(), nil, nil, c.columns(), &function.Env{Types: types.DefaultEnv}, in[0])
 			if err != nil {
 				t.Fatal(err)
 			}

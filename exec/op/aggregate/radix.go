@@ -8,7 +8,7 @@ import (
 	"github.com/tributarydb/tributary/exec/mem"
 )
 
-// Where threads have deferred rows (deferred.go), groups are made by partitions of the hash,
+// Where threads have deferred rows (deferred.go), or their keys are numbers of values, groups are made by partitions of the hash,
 // each by one thread, from what all threads have of it (Kuiper, Boncz and Mühleisen,
 // "Robust External Hash Aggregation in the Solid State Age", 2024):
 //
@@ -45,6 +45,16 @@ const radixBits = 12
 
 // radixRows is how many rows a partition is to have at most.
 const radixRows = 32 << 10
+
+// numbered reports whether many of the groups' keys are numbers of values, as of longer texts. To merge them each
+// thread would number all values anew; by partitions those of the first thread keep their numbers, for all.
+func (s *aggShared) numbered(groups int) bool {
+	l, n := s.with[0], 0
+	for _, l := range s.with {
+		n += l.t.pack.Interned()
+	}
+	return l.t.rng == nil && 4*n >= groups && l.canDefer(l.t.aggs)
+}
 
 // divide makes the threads ready to make groups by partitions, while all wait. It returns false
 // where there is no memory for it.

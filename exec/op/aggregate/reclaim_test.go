@@ -129,7 +129,7 @@ func TestGivesWay(t *testing.T) {
 
 func (c aggCase) aggregate(t *testing.T) func(rt *op.Runtime, in []op.Operator) []op.Operator {
 	return func(rt *op.Runtime, in []op.Operator) []op.Operator {
-		ops, err := aggregate.New(rt, nil, c.node(), nil, c.columns(), nil, in)
+		ops, err := aggregate.New(rt, nil, c.node(), nil, nil, c.columns(), nil, in)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -14,14 +14,15 @@ import (
 )
 
 // New makes the threads of an aggregation over inputs whose columns are in. It returns n.Schema(),
-// but of the groups' columns only those in read, if that is not nil.
-func New(rt *op.Runtime, st *op.Stats, n *plan.Aggregate, read []bool, in []plan.Column, env *function.Env, inputs []op.Operator) ([]op.Operator, error) {
+// but of the groups' columns only those in read, if that is not nil, and may leave out groups that are not needed.
+func New(rt *op.Runtime, st *op.Stats, n *plan.Aggregate, read []bool, needed *Needed, in []plan.Column, env *function.Env, inputs []op.Operator) ([]op.Operator, error) {
 	if at := regrouped(n); at >= 0 {
 		return newRegrouped(rt, st, n, at, read, in, env, inputs)
 	}
 	threads, err := newThreads(rt, st, n, read, in, env, inputs)
 	out := make([]op.Operator, len(threads))
 	for i, l := range threads {
+		l.s.needed = needed.of(n)
 		out[i] = l
 	}
 	return out, err

@@ -106,7 +106,7 @@ func testRegrouped(t *testing.T, n int, keys []int, twice bool) {
 // regrouped is an aggregation by all groups, in one phase or in two, and one that merges over the last.
 func (c aggCase) regrouped(t *testing.T, rt *op.Runtime, in []op.Operator, twice bool) []op.Operator {
 	made := func(n *plan.Aggregate, cols []plan.Column) []plan.Column {
-		ops, err := aggregate.New(rt, nil, n, nil, cols, nil, in)
+		ops, err := aggregate.New(rt, nil, n, nil, nil, cols, nil, in)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -25,6 +25,8 @@ type Config struct {
 	Limit int64 // only so many rows are needed; -1: all
 	// Bound, where not nil, is the filter of scans below over the first key, a column of theirs.
 	Bound *op.KeyFilter
+	// First, where not nil, is told which rows are needed.
+	First *op.FirstRows
 	// Split, where not 0, lets every thread give rows: those that agree in the
 	// first Split keys come out of one thread, in order. There is no limit then.
 	Split int
@@ -294,7 +296,7 @@ func (o *sorter) within(k *kernel.Keys) []int32 {
 	return rows
 }
 
-// prune keeps the first Limit rows and lets all threads, and the scans below, know from where on rows
+// prune keeps the first Limit rows and lets all threads, and operators below, know from where on rows
 // are not needed.
 func (o *sorter) prune() {
 	n := int(o.s.cfg.Limit)
@@ -338,7 +340,11 @@ func (o *sorter) cutAt(last []byte) {
 			break
 		}
 	}
-	if c := &o.s.cfg; c.Bound != nil {
+	c := &o.s.cfg
+	if c.First != nil {
+		c.First.Cut(*o.s.cut.Load())
+	}
+	if c.Bound != nil {
 		if v, ok := c.Specs[0].Whole(last); ok {
 			c.Bound.Bound(v, c.Specs[0].Desc, len(c.Specs) > 1, c.Specs[0].NullsFirst)
 		}

@@ -1,0 +1,10 @@
+//go:build amd64 && !noasm
+
+package exact
+
+import "golang.org/x/sys/cpu"
+
+//go:generate go run ./internal/gen -out add_amd64.s -stubs stubs_amd64.go -pkg exact
+
+// wide reports whether the processor shifts and multiplies without flags.
+var wide = cpu.X86.HasBMI2

@@ -1,0 +1,2 @@
+// Command gen writes the assembly of package exact (go generate).
+package main
