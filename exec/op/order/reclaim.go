@@ -88,7 +88,11 @@ func (o *sorter) writeRest(ctx context.Context) (err error) {
 			o.stream = failed{err}
 		}
 	}()
-	w, err := o.s.rt.Spill.Create(types.ArrowTypes(o.s.cfg.Types))
+	var ts []types.Type
+	for _, c := range o.s.cfg.Given {
+		ts = append(ts, o.s.cfg.Types[c])
+	}
+	w, err := o.s.rt.Spill.Create(types.ArrowTypes(ts))
 	if err != nil {
 		return err
 	}

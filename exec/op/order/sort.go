@@ -21,7 +21,8 @@ import (
 
 // Config is an ORDER BY.
 type Config struct {
-	Types []types.Type // the input's columns, all of which are given
+	Types []types.Type // the input's columns
+	Given []int        // which of them are given; nil: all
 	Keys  [][]op.Item  // by thread
 	Specs []kernel.KeySpec
 	Limit int64 // only so many rows are needed; -1: all
@@ -51,7 +52,10 @@ func NewSort(rt *op.Runtime, st *op.Stats, cfg Config, in []op.Operator) []op.Op
 	}
 	s.types = slices.Clone(cfg.Types)
 	for i := range cfg.Types {
-		s.given = append(s.given, i)
+		s.input = append(s.input, i)
+	}
+	if s.cfg.Given == nil {
+		s.cfg.Given = s.input
 	}
 	for i, k := range cfg.Keys[0] {
 		if k.Program != nil && cfg.Limit < 0 {
@@ -82,7 +86,7 @@ type shared struct {
 	// after the input's.
 	types []types.Type // of the columns that are kept
 	keys  []op.Item    // which of them the keys are
-	given []int        // which of them are given: the input's
+	input []int        // which of them are the input's
 }
 
 type sorter struct {
@@ -157,6 +161,9 @@ func (o *sorter) Next(ctx context.Context) (*batch.Batch, error) {
 				b = b.Slice(0, int(left))
 			}
 			o.given += int64(b.N)
+			if !o.apart && len(o.s.cfg.Given) < len(b.Cols) {
+				b = b.Columns(o.s.cfg.Given)
+			}
 			return b, nil
 		}
 	}
@@ -420,7 +427,7 @@ func (o *sorter) sorted() *orderedSet {
 	if n := o.s.cfg.Limit; n >= 0 && int64(len(order)) > n {
 		order = order[:n]
 	}
-	return &orderedSet{set: o.set, given: o.s.given, keys: o.keys, order: order, ids: o.set.IDs(), rows: o.outRows(), withKeys: o.thread > 0 || o.s.rt.Threads > 1 || len(o.runs) > 0}
+	return &orderedSet{set: o.set, input: o.s.input, keys: o.keys, order: order, ids: o.set.IDs(), rows: o.outRows(), withKeys: o.thread > 0 || o.s.rt.Threads > 1 || len(o.runs) > 0}
 }
 
 // keyColumns are those of the keys among columns that are kept.
@@ -510,7 +517,7 @@ func (f *feedStream) close() {}
 // orderedSet gives the rows of a set in order.
 type orderedSet struct {
 	set      *rowset.Set
-	given    []int // the columns
+	input    []int // the columns
 	keys     *kernel.Keys
 	order    []uint32
 	ids      []uint32
@@ -532,7 +539,7 @@ func (s *orderedSet) next(ctx context.Context) (*sortedBatch, error) {
 	for i, r := range part {
 		at[i] = s.ids[r]
 	}
-	out := &sortedBatch{b: batch.New(s.set.Gather(at, s.given), len(at))}
+	out := &sortedBatch{b: batch.New(s.set.Gather(at, s.input), len(at))}
 	if s.withKeys {
 		out.keys = pickKeys(s.keys, part)
 	}

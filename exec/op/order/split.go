@@ -309,8 +309,8 @@ func (s *sortedBins) gather(order []uint32) []arrow.Array {
 	for i, r := range order {
 		ids[i], rows[i] = s.ids[r], int32(r)
 	}
-	out := make([]arrow.Array, len(s.s.given))
-	for i, c := range s.s.given {
+	out := make([]arrow.Array, len(s.s.cfg.Given))
+	for i, c := range s.s.cfg.Given {
 		if s.cols[c] != nil {
 			out[i] = kernel.Take(s.cols[c], rows)
 		} else {
