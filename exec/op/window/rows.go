@@ -47,6 +47,7 @@ type chunk struct {
 // callRows is a call's state over rows, which is kept from one chunk to the next.
 type callRows struct {
 	keeps, merges bool  // abilities of the aggregate
+	spans         bool  // likewise: agg.Spanner
 	slides        bool  // likewise: sliding
 	known         bool  // what comes before is determined
 	shrinks       bool  // a frame had fewer rows than the one before
