@@ -152,7 +152,9 @@ func callExprs(c expr.AggCall) []expr.Expr {
 func (b *builder) window(ctx context.Context, n *plan.Window, need colSet) (rel, error) {
 	reads := slices.Clone(n.PartitionBy)
 	for _, o := range n.OrderBy {
-		reads = append(reads, o.Expr)
+		if window.ReadsOrder(n) {
+			reads = append(reads, o.Expr)
+		}
 	}
 	for _, it := range n.Items {
 		reads = append(append(reads, callExprs(it.Call)...), it.Frame.Start.Offset, it.Frame.End.Offset)
@@ -171,12 +173,19 @@ func (b *builder) window(ctx context.Context, n *plan.Window, need colSet) (rel,
 			b.sortings[below] = s
 		}
 	}
-	in, err := b.node(ctx, n.Input, need)
+	reads = nil
+	if !sorted {
+		reads = s.Reads()
+	}
+	in, err := b.node(ctx, n.Input, need.with(reads...))
 	if err != nil {
 		return rel{}, err
 	}
+	if !sorted {
+		s = s.Giving(in.cols, need)
+	}
 	ops, err := window.New(b.rt, b.statsOf(n), n, in.cols, b.Env, in.ops, s, sorted)
-	cols := append([]plan.Column(nil), in.cols...)
+	cols := slices.Clone(s.Columns(in.cols))
 	for _, it := range n.Items {
 		cols = append(cols, it.Col)
 	}

@@ -188,6 +188,12 @@ func parseCast(to types.Type) function.Impl {
 		}
 		return enumParse(to)
 	}
+	if to.OID == types.JSONOID {
+		return function.Check(func(c *function.Call, s string) error {
+			c.Parsing(types.JSON, s)
+			return json.Valid(s)
+		})
+	}
 	switch to.Form() {
 	case vector.Str:
 		return parseAs[string](to)

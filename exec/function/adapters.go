@@ -51,6 +51,35 @@ func Each[R any](c *Call, f func(i int) (R, error)) (*vector.Vec, error) {
 	return v, nil
 }
 
+// Check adapts a function that returns its argument, or an error: values are not copied.
+func Check[A any](f func(c *Call, x A) error) Impl {
+	return func(c *Call, args []*vector.Vec) (*vector.Vec, error) {
+		a := Arg[A](c, args, 0)
+		if args[0].One {
+			return Each(c, func(i int) (A, error) { return a(i), f(c, a(i)) })
+		}
+		valid, cloned := c.Valid, false
+		for i := range c.N {
+			if c.Skip(i) {
+				continue
+			}
+			if err := f(c, a(i)); err != nil {
+				if !c.null(err) {
+					return nil, err
+				}
+				if !cloned {
+					valid, cloned = vector.CloneBits(c.Arena, valid, c.N), true
+				}
+				valid[i>>3] &^= 1 << (i & 7)
+			}
+			c.RowDone()
+		}
+		v := *args[0]
+		v.Arr, v.Valid = nil, valid
+		return &v, nil
+	}
+}
+
 // Strict1 adapts a function of one value that cannot fail.
 func Strict1[A, R any](f func(A) R) Impl {
 	return func(c *Call, args []*vector.Vec) (*vector.Vec, error) {

@@ -98,10 +98,41 @@ func (c *Column) Append(arr arrow.Array) {
 	if arr.Len() > ChunkRows {
 		panic("BUG: kernel: a chunk is too long")
 	}
-	c.chunks = append(c.chunks, arr)
+	c.chunks = append(c.chunks, nil)
+	c.valid = append(c.valid, bitChunk{})
+	switch c.lay {
+	case layBit:
+		c.bits = append(c.bits, bitChunk{})
+	case layFixed:
+		switch c.width {
+		case 1:
+			c.v1 = append(c.v1, nil)
+		case 2:
+			c.v2 = append(c.v2, nil)
+		case 4:
+			c.v4 = append(c.v4, nil)
+		case 8:
+			c.v8 = append(c.v8, nil)
+		case 12:
+			c.v12 = append(c.v12, nil)
+		case 16:
+			c.v16 = append(c.v16, nil)
+		}
+	case layVar:
+		if dict := dictOf(arr); len(c.strs) == 0 {
+			c.dict, c.dictSame = dict, dict != nil
+		}
+		c.strs = append(c.strs, strChunk{})
+	}
+	c.Replace(len(c.chunks)-1, arr)
+}
+
+// Replace puts other values in the place of a chunk's.
+func (c *Column) Replace(i int, arr arrow.Array) {
+	c.chunks[i] = arr
 	d := arr.Data()
 	bm, off := valid(arr)
-	c.valid = append(c.valid, bitChunk{bm, uint32(off)})
+	c.valid[i] = bitChunk{bm, uint32(off)}
 	c.nulls = c.nulls || bm != nil
 	switch c.lay {
 	case layBit:
@@ -109,39 +140,36 @@ func (c *Column) Append(arr arrow.Array) {
 		if arr.Len() > 0 {
 			b = d.Buffers()[1].Bytes()
 		}
-		c.bits = append(c.bits, bitChunk{b, uint32(d.Offset())})
+		c.bits[i] = bitChunk{b, uint32(d.Offset())}
 	case layFixed:
 		switch c.width {
 		case 1:
-			c.v1 = append(c.v1, values[uint8](d))
+			c.v1[i] = values[uint8](d)
 		case 2:
-			c.v2 = append(c.v2, values[uint16](d))
+			c.v2[i] = values[uint16](d)
 		case 4:
-			c.v4 = append(c.v4, values[uint32](d))
+			c.v4[i] = values[uint32](d)
 		case 8:
-			c.v8 = append(c.v8, values[uint64](d))
+			c.v8[i] = values[uint64](d)
 		case 12:
-			c.v12 = append(c.v12, values[bytes12](d))
+			c.v12[i] = values[bytes12](d)
 		case 16:
-			c.v16 = append(c.v16, values[bytes16](d))
+			c.v16[i] = values[bytes16](d)
 		}
 	case layVar:
-		c.appendStrings(arr)
+		c.strs[i] = c.strings(arr)
 	case layList, layStruct:
 		c.flat = nil
 	}
 }
 
-func (c *Column) appendStrings(arr arrow.Array) {
+// strings makes the chunk of arr.
+func (c *Column) strings(arr arrow.Array) strChunk {
 	d := arr.Data()
 	dict := dictOf(arr)
-	if len(c.strs) == 0 {
-		c.dict, c.dictSame = dict, dict != nil
-	}
 	c.dictSame = c.dictSame && dict == c.dict
 	if arr.DataType().ID() != arrow.DICTIONARY {
-		c.strs = append(c.strs, strChunk{offs: offsets(d), data: bytesOf(d)})
-		return
+		return strChunk{offs: offsets(d), data: bytesOf(d)}
 	}
 	s := strChunk{index: values[int32](d)}
 	if s.index == nil {
@@ -150,7 +178,7 @@ func (c *Column) appendStrings(arr arrow.Array) {
 	if dict != nil {
 		s.offs, s.data = offsets(dict), bytesOf(dict)
 	}
-	c.strs = append(c.strs, s)
+	return s
 }
 
 // IsNull reports whether row id is NULL; NoRow is.

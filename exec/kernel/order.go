@@ -35,12 +35,26 @@ const (
 // keys differ: numbers have many that are the same in all. Of these, only so many are counted as tell most rows apart; the
 // few rows that are equal in them are compared (orderitems.go).
 func Order(k *Keys, ids []uint32) []uint32 {
-	items := make([]item, k.N)
+	var o Orderer
+	return o.Order(k, ids)
+}
+
+// Orderer is Order, again and again in the same memory.
+type Orderer struct {
+	items, tmp []item
+	out        []uint32
+}
+
+// Order returns what is valid until the next call.
+func (o *Orderer) Order(k *Keys, ids []uint32) []uint32 {
+	if cap(o.out) < k.N {
+		o.items, o.tmp, o.out = make([]item, k.N), make([]item, k.N), make([]uint32, k.N)
+	}
+	items, out := o.items[:k.N], o.out[:k.N]
 	for i := range items {
 		items[i].row = uint32(i)
 	}
-	items = sortItems(k, items, make([]item, len(items)), 0)
-	out := make([]uint32, k.N)
+	items = sortItems(k, items, o.tmp[:k.N], 0)
 	for i, it := range items {
 		if ids != nil {
 			out[i] = ids[it.row]

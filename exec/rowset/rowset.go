@@ -117,6 +117,13 @@ func (r *Set) append(b *batch.Batch) {
 	r.lens = append(r.lens, int32(b.N))
 }
 
+// Reorder puts the rows of chunk ch in another order.
+func (r *Set) Reorder(ch int, rows []int32) {
+	for _, c := range r.cols {
+		c.Replace(ch, kernel.Take(c.Chunk(ch), rows))
+	}
+}
+
 // Full reports whether there are nearly as many chunks as ids can name.
 func (r *Set) Full() bool { return len(r.lens) >= kernel.MaxChunks-2 }
 

@@ -72,7 +72,6 @@ var knotted = map[string]exception{
 	"exec/function/textfn": {4, "format and concat print any value"},
 	"exec/mem":             {5, "budget, queue and what gives way share one lock"},
 	"exec/op/aggregate":    {22, "the phases of aggThread are methods of one type"},
-	"exec/op/order":        {3, "runs are sorted and merged by each other's cursors"},
 	"exec/regex":           {5, "the matchers are chosen where the program is compiled"},
 	"planner/bind":         {8, "statements contain queries: recursion"},
 	"planner/bind/query":   {10, "queries contain queries: recursion"},

@@ -218,7 +218,8 @@ func (w *narrower) window(n *plan.Window) plan.Node {
 	c := *(plan.MapExprs(n, w.keep).(*plan.Window))
 	c.Items = make([]plan.WindowItem, len(n.Items))
 	for i, it := range n.Items {
-		it.Call, _ = w.call(it.Call)
+		call, _ := w.call(it.Call)
+		it.Call = w.sum(call, n.Input) // a frame has no more rows than there are
 		w.column(&it.Col, it.Call.Typ)
 		w.chosen(it.Col.ID, it.Call)
 		off := func(e expr.Expr) expr.Expr {

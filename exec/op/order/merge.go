@@ -94,6 +94,20 @@ func prefixOf(k []byte) uint64 {
 	return binary.BigEndian.Uint64(b[:])
 }
 
+// bound is a key that is compared with many.
+type bound struct {
+	key    []byte
+	prefix uint64
+}
+
+func newBound(key []byte) bound { return bound{key, prefixOf(key)} }
+
+// above reports whether the bound is greater than a key.
+func (b *bound) above(key []byte) bool {
+	p := prefixOf(key)
+	return p < b.prefix || p == b.prefix && bytes.Compare(key, b.key) < 0
+}
+
 // less reports whether stream i's row comes before stream j's.
 func (m *merger) less(i, j int) bool {
 	a, b := &m.in[i], &m.in[j]

@@ -50,7 +50,7 @@ func (h *heldStream) write(ctx context.Context, o *sorter) error {
 	return nil
 }
 
-// reclaim is the same for rows that were cut into ranges: all threads must wait.
+// reclaim is the same for rows that were divided into bins: all threads must wait.
 func (s *shared) reclaim(ctx context.Context) (bool, error) {
 	for _, l := range s.threads {
 		if !l.mu.TryLock() {
@@ -70,7 +70,7 @@ func (s *shared) reclaim(ctx context.Context) (bool, error) {
 			}
 		}
 	}
-	s.split.set = nil
+	s.split.set, s.split.begins = nil, nil
 	s.split.acct.Shrink(s.split.acct.Used())
 	return true, nil
 }
@@ -88,7 +88,11 @@ func (o *sorter) writeRest(ctx context.Context) (err error) {
 			o.stream = failed{err}
 		}
 	}()
-	w, err := o.s.rt.Spill.Create(types.ArrowTypes(o.s.cfg.Types))
+	var ts []types.Type
+	for _, c := range o.s.cfg.Given {
+		ts = append(ts, o.s.cfg.Types[c])
+	}
+	w, err := o.s.rt.Spill.Create(types.ArrowTypes(ts))
 	if err != nil {
 		return err
 	}

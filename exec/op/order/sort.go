@@ -8,6 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/apache/arrow/go/v15/arrow"
+
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/kernel"
 	"github.com/tributarydb/tributary/exec/mem"
@@ -19,7 +21,8 @@ import (
 
 // Config is an ORDER BY.
 type Config struct {
-	Types []types.Type // the input's columns, all of which are given
+	Types []types.Type // the input's columns
+	Given []int        // which of them are given; nil: all
 	Keys  [][]op.Item  // by thread
 	Specs []kernel.KeySpec
 	Limit int64 // only so many rows are needed; -1: all
@@ -39,15 +42,29 @@ type Config struct {
 //
 // A run is what memory holds, sorted; while there is only one it stays there.
 // With a limit a thread keeps that many rows and throws away the rest as it goes.
-// With a split the threads' rows are divided into ranges where memory held them all
+// With a split the threads' rows are divided into bins where memory held them all
 // (split.go); else thread 0 gives them.
 func NewSort(rt *op.Runtime, st *op.Stats, cfg Config, in []op.Operator) []op.Operator {
 	s := &shared{cfg: cfg, rt: rt, st: st, stop: make(chan struct{})}
 	for i := 0; i < rt.Threads; i++ {
 		s.feeds = append(s.feeds, make(chan *sortedBatch, 2))
 	}
-	if cfg.Split > 0 && rt.Threads > 1 {
+	if cfg.Split > 0 {
 		s.split = newRanges(rt)
+	}
+	s.types = slices.Clone(cfg.Types)
+	for i := range cfg.Types {
+		s.input = append(s.input, i)
+	}
+	if s.cfg.Given == nil {
+		s.cfg.Given = s.input
+	}
+	for i, k := range cfg.Keys[0] {
+		if k.Program != nil && cfg.Limit < 0 {
+			k = op.Item{Col: len(s.types)}
+			s.types = append(s.types, cfg.Specs[i].Type)
+		}
+		s.keys = append(s.keys, k)
 	}
 	return op.Instances(rt, func(i int) *sorter {
 		l := &sorter{s: s, thread: i, in: in[i]}
@@ -66,6 +83,12 @@ type shared struct {
 	cut     atomic.Pointer[[]byte] // with a limit: rows at or above are not needed
 	threads []*sorter
 	split   *ranges // nil: thread 0 gives all rows
+
+	// Without a limit keys are made when rows are sorted, of columns that the threads keep: those that are computed come
+	// after the input's.
+	types []types.Type // of the columns that are kept
+	keys  []op.Item    // which of them the keys are
+	input []int        // which of them are the input's
 }
 
 type sorter struct {
@@ -85,12 +108,12 @@ type sorter struct {
 	fed    bool        // the feed is closed
 	apart  bool        // the thread gives a range of its own
 	waits  bool        // for other threads to have all their rows
+	begins [][]uint16  // meanwhile: of bins, by chunk
 	held   *heldStream // of the rows in memory, once they are given; nil: there are none
 	open   int64       // bytes of acct that batches of runs take
 	rows   []int32     // room for those of a batch
 
-	mu  sync.Mutex // held while the thread works on its rows, and for state
-	ids []uint32   // the rows' numbers, while the thread waits for others
+	mu sync.Mutex // held while the thread works on its rows, and for state
 }
 
 func (o *sorter) Open(ctx context.Context) error {
@@ -102,7 +125,7 @@ func (o *sorter) Open(ctx context.Context) error {
 }
 
 func (o *sorter) reset() {
-	o.set, o.keys = rowset.New(o.s.cfg.Types), &kernel.Keys{}
+	o.set, o.keys = rowset.New(o.s.types), &kernel.Keys{}
 }
 
 func (o *sorter) Next(ctx context.Context) (*batch.Batch, error) {
@@ -140,6 +163,9 @@ func (o *sorter) Next(ctx context.Context) (*batch.Batch, error) {
 				b = b.Slice(0, int(left))
 			}
 			o.given += int64(b.N)
+			if !o.apart && len(o.s.cfg.Given) < len(b.Cols) {
+				b = b.Columns(o.s.cfg.Given)
+			}
 			return b, nil
 		}
 	}
@@ -200,6 +226,9 @@ func (o *sorter) fill(ctx context.Context) error {
 const minRun = 256 << 10
 
 func (o *sorter) add(ctx context.Context, b *batch.Batch) error {
+	if o.s.cfg.Limit < 0 {
+		b = kernel.Compact(b)
+	}
 	cols, err := op.Columns(ctx, b, o.s.cfg.Keys[o.thread])
 	if err != nil {
 		return err
@@ -218,8 +247,16 @@ func (o *sorter) add(ctx context.Context, b *batch.Batch) error {
 			b = &batch.Batch{Cols: b.Cols, N: b.N, Sel: b.SourceRows(rows), Seq: -1}
 			fresh, n = pickKeys(fresh, rows), len(rows)
 		}
+		b = kernel.Compact(b)
+	} else if len(o.s.types) > len(b.Cols) {
+		all := slices.Clone(b.Cols)
+		for i, k := range o.s.cfg.Keys[o.thread] {
+			if k.Program != nil {
+				all = append(all, cols[i])
+			}
+		}
+		b = b.With(all)
 	}
-	b = kernel.Compact(b)
 	width := int64(o.enc.Width())
 	if width == 0 {
 		width = 16
@@ -259,9 +296,7 @@ func (o *sorter) add(ctx context.Context, b *batch.Batch) error {
 		if rows := o.set.Rows(); rows/2 >= o.s.cfg.Limit || rows >= o.s.cfg.Limit && o.s.cut.Load() == nil {
 			o.prune()
 		}
-		return nil
 	}
-	o.enc.Append(o.keys, cols, n)
 	return nil
 }
 
@@ -387,11 +422,27 @@ func (o *sorter) begin(ctx context.Context) error {
 // sorted sorts what is in memory.
 func (o *sorter) sorted() *orderedSet {
 	o.set.Finish()
+	if o.s.cfg.Limit < 0 {
+		o.keys = &kernel.Keys{Data: make([]byte, 0, o.enc.Width()*int(o.set.Rows()))}
+		for ch := range o.set.Chunks() {
+			b := o.set.Chunk(ch)
+			o.enc.Append(o.keys, o.s.keyColumns(b.Cols), b.N)
+		}
+	}
 	order := kernel.Order(o.keys, nil)
 	if n := o.s.cfg.Limit; n >= 0 && int64(len(order)) > n {
 		order = order[:n]
 	}
-	return &orderedSet{set: o.set, keys: o.keys, order: order, ids: o.set.IDs(), rows: o.outRows(), withKeys: o.thread > 0 || o.s.rt.Threads > 1 || len(o.runs) > 0}
+	return &orderedSet{set: o.set, input: o.s.input, keys: o.keys, order: order, ids: o.set.IDs(), rows: o.outRows(), withKeys: o.thread > 0 || o.s.rt.Threads > 1 || len(o.runs) > 0}
+}
+
+// keyColumns are those of the keys among columns that are kept.
+func (s *shared) keyColumns(cols []arrow.Array) []arrow.Array {
+	out := make([]arrow.Array, len(s.keys))
+	for i, k := range s.keys {
+		out[i] = cols[k.Col]
+	}
+	return out
 }
 
 // feed sends the thread's sorted rows to thread 0.
@@ -472,6 +523,7 @@ func (f *feedStream) close() {}
 // orderedSet gives the rows of a set in order.
 type orderedSet struct {
 	set      *rowset.Set
+	input    []int // the columns
 	keys     *kernel.Keys
 	order    []uint32
 	ids      []uint32
@@ -493,7 +545,7 @@ func (s *orderedSet) next(ctx context.Context) (*sortedBatch, error) {
 	for i, r := range part {
 		at[i] = s.ids[r]
 	}
-	out := &sortedBatch{b: batch.New(s.set.Gather(at, nil), len(at))}
+	out := &sortedBatch{b: batch.New(s.set.Gather(at, s.input), len(at))}
 	if s.withKeys {
 		out.keys = pickKeys(s.keys, part)
 	}

@@ -1,13 +1,10 @@
 package order
 
 import (
-	"bytes"
 	"context"
-	"encoding/binary"
-	"math"
-	"math/bits"
-	"slices"
 	"sync/atomic"
+
+	"github.com/apache/arrow/go/v15/arrow"
 
 	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/kernel"
@@ -16,27 +13,32 @@ import (
 	"github.com/tributarydb/tributary/exec/rowset"
 )
 
-// ranges divides the rows of all threads into ranges, one a thread, between rows that differ in the
-// first keys. Each thread sorts the rows of its range, wherever they lie:
+// ranges divides the rows of all threads into bins between rows that differ in the first keys, each of about a batch, and
+// gives each thread a range of bins. Each thread puts the rows of its own chunks in the order of bins. Then it sorts its
+// bins, one when the one before is given:
 //
-//	thread 0   c a d a b c      thread 0 sorts   a a b a b b
-//	thread 1   b d a c b d      thread 1         c d c d c d
+//	         chunks       by bins        thread 0 sorts  a b b a b, b a a b
+//	thread 0  c a d b      a b c d        thread 1 sorts  c d d c, …
+//	thread 1  b d a c      b a c d
 //
-// A sample of the rows says where to divide.
+// What of a chunk is in a bin lies together, and the rows of a bin are few: all that is read here and there is in a
+// processor's cache. A sample of the rows says where to divide.
 type ranges struct {
 	bar  *op.Barrier
 	acct *mem.Account // of all threads' rows, once they are divided
 	open atomic.Int32 // threads not closed
 
-	set  *rowset.Set    // the rows of all threads; nil: they are not divided
-	keys []*kernel.Keys // of each thread's rows,
-	ids  [][]uint32     // whose numbers in set are these
-	cuts [][]byte       // the first keys of each range but the first one's
-	left atomic.Int32   // threads that have not taken their rows
+	cuts   *cuts       // where bins begin; nil: rows are not divided
+	set    *rowset.Set // the rows of all threads; nil: they are not divided
+	begins [][]uint16  // by chunk: where the rows of each bin begin, and its end
+	ends   []int       // by thread: the bin after its last
 }
 
-// sampled is how many rows of a thread are looked at to divide the rows.
-const sampled = 256
+const (
+	binsMost   = 1024 // more are of no use: of each there should be some rows in a chunk
+	binLeast   = 1024 // rows of a bin
+	binSampled = 32   // rows that are looked at for each bin
+)
 
 func newRanges(rt *op.Runtime) *ranges {
 	s := &ranges{bar: op.NewBarrier(rt.Threads)}
@@ -57,204 +59,265 @@ func (s *ranges) leave(o *sorter) {
 // meet waits for all threads' rows and makes the stream of the thread's range; none where some
 // thread's rows were spilled. The thread has its lock, but not while it waits.
 func (o *sorter) meet(ctx context.Context) error {
+	split := o.s.split
 	o.set.Flush()
-	o.ids, o.waits = o.set.IDs(), true
+	o.waits = true
 	rows := o.outRows()
-	err := o.waitForCut(ctx)
-	if o.ids, o.waits = nil, false; err != nil || o.s.split.set == nil {
+	err := o.wait(ctx, func() error { return o.s.sample(rows) })
+	var begins [][]uint16
+	if err == nil && split.cuts != nil {
+		begins = o.cluster()
+	}
+	o.begins = begins
+	if err == nil {
+		err = o.wait(ctx, func() error { return o.s.divide(ctx) })
+	}
+	if o.waits, o.begins = false, nil; err != nil || split.set == nil {
 		return err
 	}
 	o.apart = true
-	o.stream = &sortedRange{set: o.s.split.set, ids: o.s.split.sorted(o.thread), rows: rows}
+	stream := &sortedBins{s: o.s, enc: o.enc, end: split.ends[o.thread], rows: rows}
+	if o.thread > 0 {
+		stream.bin = split.ends[o.thread-1]
+	}
+	o.stream = stream
 	return nil
 }
 
-// waitForCut waits, without the lock, for all threads, one of which divides the rows.
-func (o *sorter) waitForCut(ctx context.Context) error {
+// wait waits, without the lock, for all threads, one of which does something.
+func (o *sorter) wait(ctx context.Context, do func() error) error {
 	o.mu.Unlock()
 	defer o.mu.Lock()
-	return o.s.split.bar.Wait(ctx, func() error { return o.s.divide(ctx) })
+	return o.s.split.bar.Wait(ctx, do)
+}
+
+// whole returns the threads that have rows, and these' number, with their locks; unlock them. ok is false where some were spilled.
+func (s *shared) whole() (all []*sorter, rows int64, ok bool) {
+	ok = true
+	for _, l := range s.threads {
+		l.mu.Lock()
+		if l.state != 0 { // else closed before it took anything in
+			ok = ok && len(l.runs) == 0
+			rows += l.set.Rows()
+			all = append(all, l)
+		}
+	}
+	return all, rows, ok
+}
+
+func (s *shared) unlock() {
+	for _, l := range s.threads {
+		l.mu.Unlock()
+	}
+}
+
+// sample finds the cuts, for batches of so many rows. It runs while all threads wait.
+func (s *shared) sample(most int) error {
+	all, rows, ok := s.whole()
+	defer s.unlock()
+	if !ok || rows == 0 {
+		return nil
+	}
+	bins := min(binsMost, max(int(rows)/max(binLeast, most*3/4), 4*s.rt.Threads))
+	enc, keys := s.threads[0].enc.Prefix(s.cfg.Split), &kernel.Keys{}
+	step := max(1, float64(rows)/float64(bins*binSampled))
+	at := step / 2 // of the next row that is looked at
+	for _, l := range all {
+		for ch := range l.set.Chunks() {
+			n := l.set.ChunkRows(ch)
+			var picked []int32
+			for ; at < float64(n); at += step {
+				picked = append(picked, int32(at))
+			}
+			if at -= float64(n); picked == nil {
+				continue
+			}
+			cols := s.keyColumns(l.set.Chunk(ch).Cols)[:s.cfg.Split]
+			for i, c := range cols {
+				cols[i] = kernel.Take(c, picked)
+			}
+			enc.Append(keys, cols, len(picked))
+		}
+	}
+	s.split.cuts = newCuts(keys, bins)
+	return nil
+}
+
+// cluster puts the rows of the thread's chunks in the order of bins, and returns where these begin.
+func (o *sorter) cluster() (begins [][]uint16) {
+	c, split := o.s.split.cuts, o.s.cfg.Split
+	enc, keys := o.enc.Prefix(split), &kernel.Keys{}
+	var bins []uint16
+	counts := make([]uint32, c.n()+1)
+	rows := make([]int32, kernel.ChunkRows)
+	for ch := range o.set.Chunks() {
+		b := o.set.Chunk(ch)
+		keys.Reset()
+		enc.Append(keys, o.s.keyColumns(b.Cols)[:split], b.N)
+		bins = c.find(keys, bins)
+		clear(counts)
+		for _, bin := range bins {
+			counts[bin]++
+		}
+		begin, sum := make([]uint16, len(counts)), uint32(0)
+		for bin, n := range counts {
+			begin[bin], counts[bin] = uint16(sum), sum
+			sum += n
+		}
+		for i, bin := range bins {
+			rows[counts[bin]] = int32(i)
+			counts[bin]++
+		}
+		begins = append(begins, begin)
+		if c.n() > 1 {
+			o.set.Reorder(ch, rows[:b.N])
+		}
+	}
+	return begins
 }
 
 // divide runs while all threads wait.
 func (s *shared) divide(ctx context.Context) error {
-	var all []*sorter
-	chunks, rows, more := 0, int64(0), int64(0)
-	for _, l := range s.threads {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		if l.state == 0 { // closed before it took anything in
-			continue
-		}
-		if len(l.runs) > 0 {
-			return nil
-		}
-		all = append(all, l)
-		chunks, rows = chunks+l.set.Chunks(), rows+l.set.Rows()
-		more += int64(len(l.keys.Data)) + 16*int64(l.keys.N) // keys are copied to those of their range
-	}
-	if rows == 0 || chunks > kernel.MaxChunks {
+	all, rows, ok := s.whole()
+	defer s.unlock()
+	split := s.split
+	if split.cuts == nil || !ok {
 		return nil
 	}
-	split := s.split
-	acct := s.rt.Pool.Account("sort", false)
-	if err := acct.Grow(more); err != nil {
-		if acct.Refused(err) {
-			err = nil
-		}
-		acct.Close()
-		return err
-	}
-	set := rowset.New(s.cfg.Types)
+	set := rowset.New(s.types)
 	for _, l := range all {
-		first := kernel.RowID(set.Chunks(), 0)
-		for i := range l.ids {
-			l.ids[i] += first
+		if l.begins == nil && l.set.Rows() > 0 { // an error kept it from its rows
+			return nil
 		}
-		split.ids, split.keys = append(split.ids, l.ids), append(split.keys, l.keys)
+		split.begins = append(split.begins, l.begins...)
 		for ch := range l.set.Chunks() {
 			set.AddChunk(l.set.Chunk(ch))
 		}
 	}
-	set.Finish()
-	if err := split.sample(ctx, s, set); err != nil {
-		acct.Close()
-		return err
+	if set.Chunks() > kernel.MaxChunks {
+		return nil
 	}
+	set.Finish()
+	// Threads have as many bins as make their share of the rows.
+	bins := split.cuts.n()
+	var most, sum int64 // rows of the largest bin, and of all so far
+	for bin := range bins {
+		n := int64(0)
+		for _, b := range split.begins {
+			n += int64(b[bin+1] - b[bin])
+		}
+		most, sum = max(most, n), sum+n
+		for t := len(split.ends); t < s.rt.Threads-1 && sum*int64(s.rt.Threads) >= rows*int64(t+1); t++ {
+			split.ends = append(split.ends, bin+1)
+		}
+	}
+	for len(split.ends) < s.rt.Threads {
+		split.ends = append(split.ends, bins)
+	}
+	used, need := int64(0), set.Bytes()+2*int64(bins+1)*int64(len(split.begins))
+	for _, l := range all {
+		used += l.acct.Used()
+		need += s.binBytes(most, set)
+	}
+	acct := s.rt.Pool.Account("sort", false)
+	if need > used {
+		if err := acct.Grow(need - used); err != nil {
+			if acct.Refused(err) {
+				err = nil
+			}
+			acct.Close()
+			return err
+		}
+	}
+	// Threads read each other's rows until all have ended.
+	acct.Take(min(need, used))
 	split.set, split.acct = set, acct
 	acct.OnReclaim(func() (bool, error) { return s.reclaim(ctx) })
 	for _, l := range all {
-		// Threads read each other's rows until all have ended.
-		acct.Take(l.acct.Used())
 		l.acct.Shrink(l.acct.Used())
 		l.waits = false
 		l.reset()
 	}
-	split.left.Store(int32(len(all)))
 	return nil
 }
 
-// sample finds the cuts.
-func (s *ranges) sample(ctx context.Context, of *shared, set *rowset.Set) error {
-	var ids []uint32
-	for i, k := range s.keys {
-		for j := range min(sampled, k.N) {
-			ids = append(ids, s.ids[i][k.N*j/min(sampled, k.N)])
+// binBytes is what sorting n rows of a set takes: their numbers and places, the columns of their keys, and the keys.
+func (s *shared) binBytes(n int64, set *rowset.Set) int64 {
+	width := int64(s.threads[0].enc.Width())
+	if width == 0 {
+		width = 2 * set.Bytes() / max(1, set.Rows())
+	}
+	return n*(16+3*width) + kernel.OrderBytes(int(n))
+}
+
+// sortedBins gives the rows of some bins, in order. Rows that are equal come in the order of the threads.
+type sortedBins struct {
+	s        *shared
+	enc      *kernel.KeyEncoder
+	bin, end int
+	rows     int // at most, of a batch
+
+	ids    []uint32      // of the bin's rows
+	cols   []arrow.Array // the columns of their keys, once each; of the others nil
+	order  []uint32      // their places among those, in order, less those that are given
+	keys   kernel.Keys
+	orders kernel.Orderer
+	room   []uint32
+}
+
+func (s *sortedBins) next(ctx context.Context) (*sortedBatch, error) {
+	for len(s.order) == 0 {
+		if err := ctx.Err(); err != nil || s.bin == s.end {
+			return nil, err
+		}
+		s.sort()
+		s.bin++
+	}
+	n := len(s.order)
+	n /= (n + s.rows - 1) / s.rows
+	b := batch.New(s.gather(s.order[:n]), n)
+	s.order = s.order[n:]
+	return &sortedBatch{b: b}, nil
+}
+
+// sort sorts the next bin.
+func (s *sortedBins) sort() {
+	split := s.s.split
+	s.ids = s.ids[:0]
+	for ch, begin := range split.begins {
+		for row := begin[s.bin]; row < begin[s.bin+1]; row++ {
+			s.ids = append(s.ids, kernel.RowID(ch, int(row)))
 		}
 	}
-	split := of.cfg.Split
-	cols, err := op.Columns(ctx, batch.New(set.Gather(ids, nil), len(ids)), of.cfg.Keys[0][:split])
-	if err != nil {
-		return err
+	s.cols = make([]arrow.Array, len(s.s.types))
+	for _, k := range s.s.keys {
+		if s.cols[k.Col] == nil {
+			s.cols[k.Col] = split.set.Column(k.Col).Gather(s.ids)
+		}
 	}
-	keys := &kernel.Keys{}
-	of.threads[0].enc.Prefix(split).Append(keys, cols, len(ids))
-	order := kernel.Order(keys, nil)
-	for j := 1; j < of.rt.Threads; j++ {
-		s.cuts = append(s.cuts, bytes.Clone(keys.At(int(order[len(order)*j/of.rt.Threads]))))
-	}
-	return nil
+	s.keys.Reset()
+	s.enc.Append(&s.keys, s.s.keyColumns(s.cols), len(s.ids))
+	s.order = s.orders.Order(&s.keys, nil)
 }
 
-// sorted returns the rows of range j in order; rows that are equal come in the order of the threads.
-func (s *ranges) sorted(j int) []uint32 {
-	from, to := bound{}, bound{}
-	if j > 0 {
-		from = newBound(s.cuts[j-1])
+// gather returns some rows of the bin.
+func (s *sortedBins) gather(order []uint32) []arrow.Array {
+	if cap(s.room) < len(order) {
+		s.room = make([]uint32, len(order))
 	}
-	if j < len(s.cuts) {
-		to = newBound(s.cuts[j])
+	ids, rows := s.room[:len(order)], make([]int32, len(order))
+	for i, r := range order {
+		ids[i], rows[i] = s.ids[r], int32(r)
 	}
-	rows := 0
-	for _, k := range s.keys {
-		rows += k.N
-	}
-	within := make([]uint32, 0, rows/(len(s.cuts)+1)*9/8) // of each thread's rows, one thread after the other
-	ends, size := make([]int, len(s.keys)), 0
-	for t, k := range s.keys {
-		begin := len(within)
-		if k.Width >= 8 {
-			within = withinFixed(k, from, to, within)
-			size += k.Width * (len(within) - begin)
+	out := make([]arrow.Array, len(s.s.cfg.Given))
+	for i, c := range s.s.cfg.Given {
+		if s.cols[c] != nil {
+			out[i] = kernel.Take(s.cols[c], rows)
 		} else {
-			for i := range s.ids[t] {
-				if key := k.At(i); !from.above(key) && (to.key == nil || to.above(key)) {
-					within = append(within, uint32(i))
-					size += len(key)
-				}
-			}
+			out[i] = s.s.split.set.Column(c).Gather(ids)
 		}
-		ends[t] = len(within)
-	}
-	keys, ids, at := &kernel.Keys{Data: make([]byte, 0, size)}, make([]uint32, len(within)), 0
-	for t, k := range s.keys {
-		for ; at < ends[t]; at++ {
-			appendKey(keys, k, int(within[at]))
-			ids[at] = s.ids[t][within[at]]
-		}
-	}
-	if s.left.Add(-1) == 0 {
-		s.keys, s.ids = nil, nil
-	}
-	return kernel.Order(keys, ids)
-}
-
-// withinFixed appends the rows of which the keys are from a bound to another, by eight bytes where these say it, and
-// without a branch: which range a row is of, nothing foretells.
-func withinFixed(k *kernel.Keys, from, to bound, out []uint32) []uint32 {
-	w, last := k.Width, uint64(math.MaxUint64)
-	if to.key != nil {
-		last = to.prefix
-	}
-	for at := 0; at < k.N; at += kernel.ChunkRows {
-		end := min(at+kernel.ChunkRows, k.N)
-		n := len(out)
-		out = slices.Grow(out, end-at)[:n+end-at]
-		for i := at; i < end; i++ {
-			key := k.Data[i*w:][:w]
-			p := binary.BigEndian.Uint64(key)
-			_, below := bits.Sub64(p, from.prefix, 0)
-			_, above := bits.Sub64(last, p, 0)
-			if p == from.prefix && from.above(key) || p == last && to.key != nil && !to.above(key) {
-				below = 1
-			}
-			out[n] = uint32(i)
-			n += int(1 - (below | above))
-		}
-		out = out[:n]
 	}
 	return out
 }
 
-// bound is a key between two ranges.
-type bound struct {
-	key    []byte
-	prefix uint64
-}
-
-func newBound(key []byte) bound { return bound{key, prefixOf(key)} }
-
-// above reports whether the bound is greater than a key.
-func (b *bound) above(key []byte) bool {
-	p := prefixOf(key)
-	return p < b.prefix || p == b.prefix && bytes.Compare(key, b.key) < 0
-}
-
-// sortedRange gives rows of a set in order.
-type sortedRange struct {
-	set  *rowset.Set
-	ids  []uint32
-	rows int
-}
-
-func (s *sortedRange) next(ctx context.Context) (*sortedBatch, error) {
-	if err := ctx.Err(); err != nil || len(s.ids) == 0 {
-		return nil, err
-	}
-	n := min(s.rows, len(s.ids))
-	b := batch.New(s.set.Gather(s.ids[:n], nil), n)
-	s.ids = s.ids[n:]
-	return &sortedBatch{b: b}, nil
-}
-
-func (s *sortedRange) close() {}
+func (s *sortedBins) close() {}

@@ -45,6 +45,12 @@ func (f *call) aggregate(ctx context.Context, r *rows, p *block) (arrow.Array, e
 	if of.before != nil {
 		spans = func(i int) ([3]span, error) { return fr.passing(ctx, r, f, of, i) }
 	}
+	plain := of.before == nil && fr.exclude == 0
+	if plain && cr.spans && r.file == nil {
+		if arr, err := f.bySpans(ctx, fr, of.args, cr.shrinks); arr != nil || err != nil {
+			return arr, err
+		}
+	}
 	var states func(frames []frame) (agg.Agg, int, error)
 	switch {
 	case cr.keeps || !cr.shrinks && !cr.merges && cr.states == nil:
@@ -91,11 +97,72 @@ func (f *call) aggregate(ctx context.Context, r *rows, p *block) (arrow.Array, e
 			return cur, 0, nil
 		}
 	}
-	return f.byFrames(ctx, fr, of.before == nil && fr.exclude == 0, spans, states)
+	return f.byFrames(ctx, fr, plain, spans, states)
 }
 
 // spanRows is the most rows for each frame that are read to subtract sums.
 const spanRows = 16
+
+// runningSpanRows is the same for frames that only grow, which are computed fast otherwise too.
+const runningSpanRows = 4
+
+// bySpans returns the results of the rows' frames, which are partitions' in memory and have no gaps, by differences of
+// sums (agg.Spanner); nil if that is not possible, or if most rows have the frame of the one before.
+func (f *call) bySpans(ctx context.Context, fr *frameSet, args []arrow.Array, shrinks bool) (arrow.Array, error) {
+	differ := 1
+	for i := 1; i < fr.p.n; i++ {
+		if fr.start[i] != fr.start[i-1] || fr.end[i] != fr.end[i-1] {
+			differ++
+		}
+	}
+	if differ < fr.p.n/2 {
+		return nil, nil
+	}
+	most := int64(runningSpanRows)
+	if shrinks {
+		most = spanRows
+	}
+	var arrays []arrow.Array
+	spans := make([][2]int32, 0, frameGroups)
+	for from := 0; from < fr.p.n; from += frameGroups {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		start := fr.start[from:min(from+frameGroups, fr.p.n)]
+		end := fr.end[from:][:len(start)]
+		lo, hi := int64(math.MaxInt64), int64(0)
+		for i, s := range start {
+			if s < end[i] {
+				lo, hi = min(lo, s), max(hi, end[i])
+			}
+		}
+		if lo >= hi || hi-lo > most*int64(len(start)) {
+			return nil, nil
+		}
+		spans = spans[:0]
+		for i, s := range start {
+			s = min(max(s, lo), hi)
+			spans = append(spans, [2]int32{int32(s), int32(min(max(end[i], s), hi))})
+		}
+		cur, err := f.fresh()
+		if err != nil {
+			return nil, err
+		}
+		cur.Resize(len(spans))
+		if !cur.(agg.Spanner).UpdateSpans(spans, args) {
+			return nil, nil
+		}
+		arr, err := cur.Results(0, len(spans))
+		if err != nil {
+			return nil, err
+		}
+		arrays = append(arrays, arr)
+	}
+	if len(arrays) == 1 {
+		return arrays[0], nil
+	}
+	return kernel.Concat(f.item.Call.Typ.Arrow(), arrays), nil
+}
 
 // spansOf are the rows of frames without gaps, counted from base on, if there are not many more rows than frames; else nil.
 func spansOf(frames []frame, base int64) [][2]int32 {
@@ -132,6 +199,7 @@ func (cr *callRows) find(f *call) error {
 	}
 	_, cr.keeps = a.(agg.Holistic)
 	_, cr.merges = a.(agg.Merger)
+	_, cr.spans = a.(agg.Spanner)
 	cr.slides = newSliding(f.item.Call) != nil
 	cr.known = true
 	return nil

@@ -21,7 +21,7 @@ type block struct {
 	n       int
 	parts   []span  // the partitions' rows
 	part    []int32 // the row's partition among them
-	peer    []int64 // first row of each row's peer group
+	peer    []int64 // first row of each row's peer group; nil: peers are not asked for
 	peerEnd []int64 // the row after its last
 	group   []int32 // number of the peer group, from that of the first row on
 	groups  int64   // which has this number
@@ -41,7 +41,11 @@ type blockCall struct {
 	later  func(ctx context.Context, from, to int, bounded bool) (arrow.Array, error) // values of rows, in their order (emitting)
 }
 
-func newBlock(b *batch.Batch, calls int) *block {
+// newBlock makes a block, which has peers if they are asked for.
+func newBlock(b *batch.Batch, calls int, peers bool) *block {
+	if !peers {
+		return &block{b: b, n: b.N, part: make([]int32, b.N), calls: make([]blockCall, calls)}
+	}
 	rows, numbers := make([]int64, 2*b.N), make([]int32, 2*b.N)
 	return &block{b: b, n: b.N, peer: rows[:b.N], peerEnd: rows[b.N:], part: numbers[:b.N], group: numbers[b.N:], calls: make([]blockCall, calls)}
 }
@@ -62,6 +66,12 @@ func (p *block) place(from, to int, whole span, c chunk, changes []bool) int64 {
 	}
 	group, peer, part := int32(c.group-p.groups), c.peer, int32(len(p.parts))
 	p.parts = append(p.parts, whole)
+	if p.peer == nil {
+		for i := from; i < to; i++ {
+			p.part[i] = part
+		}
+		return c.group
+	}
 	for i := from; i < to; i++ {
 		if i > from && changes[i] {
 			group++

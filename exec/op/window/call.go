@@ -11,6 +11,7 @@ import (
 	"github.com/tributarydb/tributary/exec/eval"
 	"github.com/tributarydb/tributary/exec/function"
 	"github.com/tributarydb/tributary/exec/kernel"
+	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/fn"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -75,6 +76,11 @@ func (f *call) compute(ctx context.Context, r *rows, p *block) (arrow.Array, err
 	case "ntile":
 		return f.ntile(ctx, r, p)
 	case "lag", "lead":
+		if len(r.chunks) == 1 && len(args) < 3 {
+			if by, ok := f.distance(); ok {
+				return f.w.pick(ctx, t, args[0], p.away(by))
+			}
+		}
 		rows := make([]int64, n)
 		some := false // rows take the default
 		for i := range rows {
@@ -126,6 +132,16 @@ func (f *call) compute(ctx context.Context, r *rows, p *block) (arrow.Array, err
 			return nil, err
 		}
 		rows := make([]int64, n)
+		if fr.exclude == 0 && f.item.Call.Fn.Name != "nth_value" {
+			for i, from := range fr.start {
+				if rows[i] = from; from >= fr.end[i] {
+					rows[i] = -1
+				} else if f.item.Call.Fn.Name == "last_value" {
+					rows[i] = fr.end[i] - 1
+				}
+			}
+			return r.pick(ctx, f, rows)
+		}
 		for i := range rows {
 			k := int64(1)
 			if f.item.Call.Fn.Name == "nth_value" {
@@ -164,6 +180,44 @@ func (f *call) lastPassing(ctx context.Context, r *rows, p *block, pass *array.B
 		}
 	}
 	return r.pick(ctx, f, at)
+}
+
+// distance returns by how many rows lag or lead goes, where that is the same for all.
+func (f *call) distance() (by int64, ok bool) {
+	by = 1
+	if a := f.item.Call.Args; len(a) > 1 {
+		c, _ := a[1].(*expr.Const)
+		if c == nil {
+			return 0, false
+		}
+		if by, ok = c.Val.(int64); !ok {
+			return 0, false
+		}
+	}
+	if f.item.Call.Fn.Name == "lag" {
+		by = -by
+	}
+	return by, true
+}
+
+// away returns, for each row of partitions in memory, the one that is so many rows after it; -1 where there is none.
+func (p *block) away(by int64) []int32 {
+	to := make([]int32, p.n)
+	for _, part := range p.parts {
+		from, end := part.from, part.to
+		// Rows of [low, high) have one.
+		low, high := min(max(from-max(by, from-end), from), end), max(min(end-min(by, end-from), end), from)
+		for i := from; i < min(low, end); i++ {
+			to[i] = -1
+		}
+		for i := low; i < high; i++ {
+			to[i] = int32(i + by)
+		}
+		for i := max(high, low); i < end; i++ {
+			to[i] = -1
+		}
+	}
+	return to
 }
 
 // alike reports whether argument k and the first one are as the call's values are.

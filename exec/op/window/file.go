@@ -171,6 +171,9 @@ func (f *filed) write(ctx context.Context, runs []run) error {
 
 // peers determines the peer groups of a chunk's rows.
 func (f *filed) peers(ctx context.Context, c *chunk, b *batch.Batch) error {
+	if !f.w.peered {
+		return nil
+	}
 	keys, err := f.w.keys(ctx, f.w.order, f.w.orderSpecs, b)
 	if err != nil {
 		return err

@@ -36,6 +36,7 @@ type window struct {
 	funcs                 []*call
 	acct                  *mem.Account
 	ranged                bool // RANGE has offsets
+	peered                bool // functions ask for peers
 
 	mu       sync.Mutex   // held while the thread works, not while it waits for rows
 	pend     []run        // rows of the block
@@ -203,8 +204,8 @@ func (o *window) block(ctx context.Context) (*batch.Batch, []int32, error) {
 			break
 		}
 		if o.filed == nil && len(o.starts) == 0 || o.begins[o.at] {
-			if o.filed != nil || len(o.starts) > 0 && (o.rows >= o.rt.Rows() || o.acct.Used() >= blockBytes) {
-				break
+			if o.filed != nil || len(o.starts) > 0 && (o.rows >= o.rt.Rows() || o.acct.Used() >= blockBytes || o.at == 0 && o.rows >= o.rt.Rows()/4) {
+				break // partitions that fill most of a batch, and end where it does, are a block that is not copied
 			}
 			o.starts = append(o.starts, int32(o.rows))
 		}

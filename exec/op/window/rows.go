@@ -47,6 +47,7 @@ type chunk struct {
 // callRows is a call's state over rows, which is kept from one chunk to the next.
 type callRows struct {
 	keeps, merges bool  // abilities of the aggregate
+	spans         bool  // likewise: agg.Spanner
 	slides        bool  // likewise: sliding
 	known         bool  // what comes before is determined
 	shrinks       bool  // a frame had fewer rows than the one before
@@ -85,11 +86,11 @@ func chunkOf(begins []int64, row int64) int {
 
 // inMemory makes the rows of partitions that begin at starts.
 func (o *window) inMemory(ctx context.Context, b *batch.Batch, starts []int32) (*rows, *block, error) {
-	changes, err := o.changes(ctx, o.order, o.orderSpecs, b)
+	changes, err := o.peerChanges(ctx, b)
 	if err != nil {
 		return nil, nil, err
 	}
-	p := newBlock(b, len(o.funcs))
+	p := newBlock(b, len(o.funcs), o.peered)
 	group := int64(-1)
 	for k, from := range starts {
 		to := b.N
@@ -102,6 +103,14 @@ func (o *window) inMemory(ctx context.Context, b *batch.Batch, starts []int32) (
 	n := int64(b.N)
 	r := &rows{w: o, chunks: []chunk{{peerEnd: n}}, begins: []int64{0, n}, groups: group + 1, calls: make([]callRows, len(o.funcs)), loaded: []*block{p}, own: p}
 	return r, p, nil
+}
+
+// peerChanges returns the rows that are no peers of the one before; nil where peers are not asked for.
+func (o *window) peerChanges(ctx context.Context, b *batch.Batch) ([]bool, error) {
+	if !o.peered {
+		return nil, nil
+	}
+	return o.changes(ctx, o.order, o.orderSpecs, b)
 }
 
 // block returns a chunk, which it reads if it is not in memory.
@@ -127,9 +136,9 @@ func (r *rows) block(ctx context.Context, c int) (*block, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := newBlock(b, len(r.calls))
+	p := newBlock(b, len(r.calls), r.w.peered)
 	p.number, p.base, p.held = c, ch.base, held
-	changes, err := r.w.changes(ctx, r.w.order, r.w.orderSpecs, b)
+	changes, err := r.w.peerChanges(ctx, b)
 	if err != nil {
 		return nil, err
 	}

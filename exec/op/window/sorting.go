@@ -11,8 +11,43 @@ import (
 // Sorting is an order of rows in which one or several windows are computed.
 type Sorting struct {
 	keys  []expr.Order
-	split int  // rows that are equal in this many leading keys are sorted in one thread; 0: there is only one thread
-	own   bool // only one window uses this order
+	split int   // rows that are equal in this many leading keys are sorted in one thread; 0: there is only one thread
+	own   bool  // only one window uses this order
+	give  []int // which of the sort's columns the windows read, or who reads these; nil: all
+}
+
+// Giving returns s for a sort of columns in, after which only those are needed for which need is true.
+func (s Sorting) Giving(in []plan.Column, need map[expr.ColID]bool) Sorting {
+	if len(s.keys) == 0 {
+		return s
+	}
+	s.give = []int{}
+	for i, c := range in {
+		if need[c.ID] {
+			s.give = append(s.give, i)
+		}
+	}
+	return s
+}
+
+// Columns returns the columns of in that the sort gives.
+func (s Sorting) Columns(in []plan.Column) []plan.Column {
+	if s.give == nil {
+		return in
+	}
+	var out []plan.Column
+	for _, c := range s.give {
+		out = append(out, in[c])
+	}
+	return out
+}
+
+// Reads returns what the sort reads.
+func (s Sorting) Reads() (exprs []expr.Expr) {
+	for _, k := range s.keys {
+		exprs = append(exprs, k.Expr)
+	}
+	return exprs
 }
 
 // SortingOf returns the order for one window.

@@ -2,6 +2,7 @@ package window
 
 import (
 	"context"
+	"slices"
 
 	"github.com/tributarydb/tributary/exec/agg"
 	"github.com/tributarydb/tributary/exec/batch"
@@ -13,11 +14,12 @@ import (
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/fn"
 	"github.com/tributarydb/tributary/planner/plan"
+	"github.com/tributarydb/tributary/planner/rewrite"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
 // New makes the threads of window functions over inputs whose columns are
-// in. It returns the columns in, then those of n.Items.
+// in. It returns those of in that s gives, then those of n.Items.
 //
 //	threads ─▶ sort by (partition, order) ─▶ each thread: its partitions, one block after the other
 //
@@ -33,6 +35,7 @@ func New(rt *op.Runtime, st *op.Stats, n *plan.Window, in []plan.Column, env *fu
 		if inputs, err = newSort(rt, st, n, in, env, inputs, s); err != nil {
 			return nil, err
 		}
+		in = s.Columns(in)
 	}
 	var ts []types.Type
 	for _, c := range in {
@@ -57,7 +60,7 @@ func newSort(rt *op.Runtime, st *op.Stats, n *plan.Window, in []plan.Column, env
 	if len(s.keys) == 0 {
 		return op.NewGather(inputs), nil
 	}
-	cfg := order.Config{Limit: -1, Split: s.split}
+	cfg := order.Config{Given: s.give, Limit: -1, Split: s.split}
 	for _, c := range in {
 		cfg.Types = append(cfg.Types, c.Type)
 	}
@@ -67,6 +70,12 @@ func newSort(rt *op.Runtime, st *op.Stats, n *plan.Window, in []plan.Column, env
 	for range inputs {
 		var items []op.Item
 		for _, k := range s.keys {
+			if c, ok := rewrite.AsColumn(k.Expr); ok {
+				if at := slices.IndexFunc(in, func(o plan.Column) bool { return o.ID == c.ID }); at >= 0 {
+					items = append(items, op.Item{Col: at})
+					continue
+				}
+			}
 			p, err := eval.Compile(k.Expr, in, env)
 			if err != nil {
 				return nil, err
@@ -93,12 +102,15 @@ func (o *window) compile(in []plan.Column, env *function.Env) error {
 		o.partSpecs = append(o.partSpecs, kernel.KeySpec{Type: e.Type()})
 	}
 	for _, k := range o.n.OrderBy {
+		o.orderSpecs = append(o.orderSpecs, kernel.KeySpec{Type: k.Expr.Type(), Desc: k.Desc, NullsFirst: k.NullsFirst})
+		if !ReadsOrder(o.n) {
+			continue
+		}
 		p, err := comp(k.Expr)
 		if err != nil {
 			return err
 		}
 		o.order = append(o.order, p)
-		o.orderSpecs = append(o.orderSpecs, kernel.KeySpec{Type: k.Expr.Type(), Desc: k.Desc, NullsFirst: k.NullsFirst})
 	}
 	for k, it := range o.n.Items {
 		f := &call{item: it, w: o, k: k}
@@ -137,9 +149,30 @@ func (o *window) compile(in []plan.Column, env *function.Env) error {
 		f.env = env
 		f.writes = it.Call.Fn.Kind == fn.Aggregate && agg.NewWritten(it.Call, env) != nil
 		o.ranged = o.ranged || it.Frame.Mode == 'v' && (f.offset[0] != nil || f.offset[1] != nil)
+		o.peered = o.peered || asksPeers(it)
 		o.funcs = append(o.funcs, f)
 	}
 	return nil
+}
+
+// ReadsOrder reports whether a window's functions read what its rows are ordered by; else only the sort does.
+func ReadsOrder(n *plan.Window) bool {
+	return slices.ContainsFunc(n.Items, func(it plan.WindowItem) bool { return asksPeers(it) || it.Call.Fn.Name == "ml_windows" })
+}
+
+// asksPeers reports whether a function's values depend on which rows are peers.
+func asksPeers(it plan.WindowItem) bool {
+	switch it.Call.Fn.Name {
+	case "row_number", "lag", "lead", "ntile", "ml_windows":
+		return false
+	case "rank", "dense_rank", "percent_rank", "cume_dist":
+		return true
+	}
+	fr := it.Frame
+	bounded := func(b plan.FrameBound) bool {
+		return b.Kind != plan.UnboundedPreceding && b.Kind != plan.UnboundedFollowing
+	}
+	return fr.Exclude == 'g' || fr.Exclude == 't' || fr.Mode != 'r' && (bounded(fr.Start) || bounded(fr.End))
 }
 
 // feeder is a thread above 0: it runs its share of the sort and returns nothing.
