@@ -38,9 +38,13 @@ type singleStage struct {
 func newSingleStage(ctx context.Context, s *Statement, root *plan.Stage, manifests map[*plan.Scan]*catalog.Manifest) (*singleStage, error) {
 	c := &s.g.w.cfg
 	r := &singleStage{s: s, root: root}
+	threads := 0
+	if !root.Short {
+		threads = s.threads(c.Threads())
+	}
 	var lists [][]op.Split
 	for i, n := range build.Leaves(root.Root) {
-		list := s.keySplits(ctx, n, i, manifests)
+		list := cut(s.keySplits(ctx, n, i, manifests), threads)
 		lists = append(lists, list)
 		r.splits += len(list)
 	}
@@ -62,10 +66,6 @@ func newSingleStage(ctx context.Context, s *Statement, root *plan.Stage, manifes
 	}
 	if err := r.start(); err != nil {
 		return nil, err
-	}
-	threads := 0
-	if !root.Short {
-		threads = s.threads(c.Threads())
 	}
 	r.rest = turn.Work(threads)
 	return r, nil

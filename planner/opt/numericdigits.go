@@ -197,7 +197,10 @@ func (w *narrower) aggregate(n *plan.Aggregate) plan.Node {
 	if m := w.linearSums(n); m != n {
 		return m
 	}
-	return w.sumQuotients(n)
+	if m := w.sumQuotients(n); m != n {
+		return m
+	}
+	return w.scaledSums(n)
 }
 
 // sum represents the sum of a fixed numeric over the rows of in as fixed, if it fits for the greatest
@@ -246,7 +249,13 @@ func (w *narrower) call(c expr.AggCall) (expr.AggCall, bool) {
 	for i := range c.OrderBy {
 		c.OrderBy[i].Expr = w.keep(c.OrderBy[i].Expr)
 	}
-	args, ret, ok := w.rebind(c.Fn, c.Args, c.Typ)
+	given := c.Args
+	if c.Fn.Name == "avg" && len(given) == 1 && !c.Distinct {
+		if o := w.oneScaleOf(given[0], meanDigits); o != nil {
+			given = []expr.Expr{o.all}
+		}
+	}
+	args, ret, ok := w.rebind(c.Fn, given, c.Typ)
 	if !ok {
 		args, ret = make([]expr.Expr, len(c.Args)), c.Typ
 		for i, a := range c.Args {

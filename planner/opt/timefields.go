@@ -29,13 +29,45 @@ func (w *narrower) bounded(c plan.Column, cs props.ColStats) {
 	}
 }
 
-// passed notes that a column has values of another, or none.
+// passed notes that a column has the values of an expression, or none.
 func (w *narrower) passed(to expr.ColID, e expr.Expr) {
-	if c, ok := e.(*expr.Col); ok {
-		if b, ok := w.finite[c.ID]; ok {
-			w.finite[to] = b
-		}
+	if b, ok := w.finiteOf(e); ok {
+		w.finite[to] = b
 	}
+}
+
+// finiteOf returns bounds of the dates or timestamps of an expression, where these are finite: of a column, a cast
+// of one kind to another, and what such values are cut to.
+func (w *narrower) finiteOf(e expr.Expr) (b [2]int64, ok bool) {
+	const (
+		day  = datetime.MicrosPerDay
+		most = datetime.MaxTimestamp / 2
+	)
+	switch e := e.(type) {
+	case *expr.Col:
+		b, ok = w.finite[e.ID]
+	case *expr.Cast:
+		to, from := e.Typ, e.Arg.Type()
+		if b, ok = w.finiteOf(e.Arg); !ok || to.Mod >= 0 || to.OID == from.OID {
+			return b, ok && to.OID == from.OID
+		}
+		switch date, fromDate := to.OID == types.DateOID, from.OID == types.DateOID; {
+		case !date && !to.IsStamp():
+			return b, false
+		case date:
+			return [2]int64{b[0]/day - 2, b[1]/day + 2}, true // a zone is less than a day from UTC
+		case fromDate:
+			return [2]int64{(b[0] - 1) * day, (b[1] + 1) * day}, b[0] > -most/day && b[1] < most/day
+		}
+		return [2]int64{b[0] - day, b[1] + day}, b[0] > -most && b[1] < most
+	case *expr.Call:
+		if e.Fn == nil || e.Fn.Name != "date_trunc" || len(e.Args) < 2 || !e.Typ.IsStamp() || e.Args[1].Type().OID != e.Typ.OID {
+			return b, false
+		}
+		b, ok = w.finiteOf(e.Args[1])
+		return [2]int64{b[0] - 366_001*day, b[1] + day}, ok && b[0] > -most && b[1] < most // a millennium at most
+	}
+	return b, ok
 }
 
 // chosen notes that an aggregate or window function returns one of the values of its argument.
@@ -90,11 +122,7 @@ func (w *narrower) field(e *expr.Call) (types.Type, bool) {
 	}
 	digits := f.Digits
 	if !f.Periodic {
-		c, isCol := of.(*expr.Col)
-		if !isCol {
-			return types.Type{}, false
-		}
-		b, bounded := w.finite[c.ID]
+		b, bounded := w.finiteOf(of)
 		const most = 999_999_999_999_999_999
 		if !bounded || digits == 0 && (b[0] < -most || b[1] > most) {
 			return types.Type{}, false

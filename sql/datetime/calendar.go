@@ -63,19 +63,51 @@ func ErrDateRange() error { return pgerr.New(pgerr.DatetimeFieldOverflow, "date 
 // days_from_civil and civil_from_days ("chrono-Compatible Low-Level Date
 // Algorithms", 2013).
 func YMDToDate(y, m, d int) int64 {
-	yy, mm := checked.FloorDiv(int64(y)*12+int64(m)-1, 12)
-	mm++
+	yy, mm := int64(y), int64(m)
+	if m < 1 || m > 12 {
+		yy, mm = checked.FloorDiv(yy*12+mm-1, 12)
+		mm++
+	}
 	// Years are counted from March, so that the leap day is the last of its year.
 	if mm <= 2 {
-		yy--
+		yy, mm = yy-1, mm+12
+	}
+	doy := (153*(mm-3)+2)/5 + int64(d) - 1
+	if n := uint64(yy + 400*civilEras); n < 1<<32 {
+		return int64(n*365+n/4-n/100+n/400) + doy - civilEpoch
 	}
 	era, yoe := checked.FloorDiv(yy, 400)
-	doy := (153*((mm+9)%12)+2)/5 + int64(d) - 1
 	return era*146097 + yoe*365 + yoe/4 - yoe/100 + doy - 719468
 }
 
-// DateToYMD is the inverse of YMDToDate.
+// Days are counted from the 1st of March of a year before all that dates have, the first of an era of
+// 400 years, so that quotients are those of unsigned integers.
+const (
+	civilEras  = 30
+	civilEpoch = 719468 + 146097*civilEras
+)
+
+// DateToYMD is the inverse of YMDToDate. For most days it is to_date of C. Neri and L. Schneider
+// ("Euclidean affine functions and their application to calendar algorithms", 2022), which takes the
+// years of a century and the months of a year by a multiplication each.
 func DateToYMD(day int64) (y, m, d int) {
+	n := uint64(day + civilEpoch)
+	if n >= 1<<32 {
+		return farDateToYMD(day)
+	}
+	n = 4*n + 3
+	century, rest := n/146097, n%146097/4
+	p := 2939745 * (4*rest + 3)
+	doy := uint64(uint32(p)) / 2939745 / 4
+	md := 2141*doy + 197913
+	y, m, d = int(100*century+p>>32)-400*civilEras, int(md>>16), int(md&0xffff/2141)+1
+	if doy >= 306 {
+		y, m = y+1, m-12
+	}
+	return y, m, d
+}
+
+func farDateToYMD(day int64) (y, m, d int) {
 	era, doe := checked.FloorDiv(day+719468, 146097)
 	yoe := (doe - doe/1460 + doe/36524 - doe/146096) / 365
 	doy := doe - (365*yoe + yoe/4 - yoe/100)

@@ -2,6 +2,7 @@ package datetime
 
 import (
 	"math"
+	"math/rand/v2"
 	"testing"
 )
 
@@ -19,6 +20,24 @@ func TestCalendarDays(t *testing.T) {
 					day++
 				}
 			}
+		}
+	}
+	// The quick formulas are the general ones, up to where they are used and beyond.
+	rnd := rand.New(rand.NewPCG(3, 1))
+	for i := range 1 << 20 {
+		day := int64(rnd.Uint64()) >> (20 + i%40)
+		switch i % 8 {
+		case 0:
+			day = -civilEpoch + int64(i) - 1<<19
+		case 1:
+			day = 1<<32 - civilEpoch + int64(i) - 1<<19
+		}
+		y, m, d := farDateToYMD(day)
+		if gy, gm, gd := DateToYMD(day); gy != y || gm != m || gd != d || YMDToDate(y, m, d) != day {
+			t.Fatalf("day %d is %d-%d-%d, got %d-%d-%d and back %d", day, y, m, d, gy, gm, gd, YMDToDate(y, m, d))
+		}
+		if k := rnd.IntN(2000) - 1000; YMDToDate(y, m+k, d) != YMDToDate(y+(m+k-1-((m+k-1)%12+12)%12)/12, ((m+k-1)%12+12)%12+1, d) {
+			t.Fatalf("%d months from %d-%d-%d", k, y, m, d)
 		}
 	}
 	if got := YMDToDate(2020, 14, 0); got != YMDToDate(2021, 1, 31) {

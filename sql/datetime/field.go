@@ -1,6 +1,7 @@
 package datetime
 
 import (
+	"math"
 	"time"
 
 	"github.com/tributarydb/tributary/sql/checked"
@@ -75,12 +76,19 @@ func stampField(u dtUnit, t Kind, loc *time.Location) (Field, bool) {
 		}
 		f.Fill = func(vals, to []int64) { fillClock(u, vals, to) }
 	} else if f, ok = dayField(u); ok {
-		days := &dayMemo{field: f.Get}
+		day, fill := f.Get, f.Fill
 		f.Get = func(v int64) int64 {
 			d, _ := checked.FloorDiv(v, MicrosPerDay)
-			return days.of(d)
+			return day(d)
 		}
-		f.Fill = days.fill
+		f.Fill = func(vals, to []int64) {
+			to = to[:len(vals)]
+			for i, v := range vals {
+				d := v / MicrosPerDay
+				to[i] = d + (v-d*MicrosPerDay)>>63
+			}
+			fill(to, to)
+		}
 	}
 	if t == KindTimestamptz && ok && loc != time.UTC {
 		local := f.Get
@@ -115,39 +123,44 @@ func inUnit(v, unit int64) int64 {
 	return r + r>>63&unit
 }
 
-// dayMemo remembers a field of days: those of a batch of rows are few and come again and again.
+// memoDays is how many days a memory has room for.
+const memoDays = 1 << 11
+
+// dayMemo remembers a field of days: those of a batch of rows are few, mostly, and come again and again.
 type dayMemo struct {
 	field func(day int64) int64
 	known []knownDay // for one goroutine, as Field is
 }
 
-type knownDay struct {
-	day, value int64
-	some       bool
-}
+type knownDay struct{ day, value int64 }
 
 // byDay returns f with a memory of days.
 func byDay(f func(day int64) int64) func(day int64) int64 { return (&dayMemo{field: f}).of }
 
 func (m *dayMemo) of(day int64) int64 {
-	const days = 1 << 9
 	if m.known == nil {
-		m.known = make([]knownDay, days)
+		m.known = make([]knownDay, memoDays)
+		m.known[0].day = -1 // which is another's
 	}
-	k := &m.known[day&(days-1)]
-	if !k.some || k.day != day {
-		*k = knownDay{day, m.field(day), true}
+	k := &m.known[day&(memoDays-1)]
+	if k.day != day {
+		*k = knownDay{day, m.field(day)}
 	}
 	return k.value
 }
 
-func (m *dayMemo) fill(vals, to []int64) {
-	to = to[:len(vals)]
-	for i, v := range vals {
-		d := v / MicrosPerDay
-		to[i] = d + (v-d*MicrosPerDay)>>63
+func (m *dayMemo) fill(days, to []int64) {
+	lo, hi := int64(math.MaxInt64), int64(math.MinInt64)
+	for _, day := range days {
+		lo, hi = min(lo, day), max(hi, day)
 	}
-	for i, day := range to {
+	if uint64(hi-lo) >= memoDays { // they would take each other's places
+		for i, day := range days {
+			to[i] = m.field(day)
+		}
+		return
+	}
+	for i, day := range days {
 		to[i] = m.of(day)
 	}
 }
@@ -172,12 +185,34 @@ func clockField(u dtUnit) (Field, bool) {
 
 // dayField is a field of a day, given as days since 1970.
 func dayField(u dtUnit) (Field, bool) {
-	bc := func(y int) int64 {
-		if y <= 0 {
-			return int64(y - 1) // there is no year 0
+	f, ok := oneDayField(u)
+	switch u {
+	case uDow, uIsoDow:
+		sunday := f.Get(-4)
+		f.Fill = func(days, to []int64) {
+			for i, day := range days {
+				dow := inUnit(day+4, 7)
+				if dow == 0 {
+					dow = sunday
+				}
+				to[i] = dow
+			}
 		}
-		return int64(y)
+	default:
+		f.Fill = (&dayMemo{field: f.Get}).fill
 	}
+	return f, ok
+}
+
+// yearNumber is the number of a year before or after Christ: there is no year 0.
+func yearNumber(y int) int64 {
+	if y <= 0 {
+		return int64(y - 1)
+	}
+	return int64(y)
+}
+
+func oneDayField(u dtUnit) (Field, bool) {
 	ymd := func(f func(y, m, d int) int64) func(int64) int64 {
 		return func(day int64) int64 { return f(DateToYMD(day)) }
 	}
@@ -199,9 +234,9 @@ func dayField(u dtUnit) (Field, bool) {
 	case uWeek:
 		return Field{Get: func(day int64) int64 { _, w := isoWeek(day); return int64(w) }, Digits: 2, Periodic: true}, true
 	case uYear:
-		return Field{Get: ymd(func(y, _, _ int) int64 { return bc(y) }), Digits: 7}, true
+		return Field{Get: ymd(func(y, _, _ int) int64 { return yearNumber(y) }), Digits: 7}, true
 	case uIsoYear:
-		return Field{Get: func(day int64) int64 { y, _ := isoWeek(day); return bc(y) }, Digits: 7}, true
+		return Field{Get: func(day int64) int64 { y, _ := isoWeek(day); return yearNumber(y) }, Digits: 7}, true
 	case uDecade:
 		return Field{Get: ymd(func(y, _, _ int) int64 { return int64(floorDecade(y)) }), Digits: 7}, true
 	case uCentury:

@@ -151,6 +151,21 @@ func fieldOf(c *function.Call, args []*vector.Vec) (vals []int64, scale int32, o
 			return vals, f.Scale, true
 		}
 	}
+	if t.OID == types.DateOID && args[1].Kind == vector.I32 && f.Fill != nil {
+		of, vals := vector.Values[int32](args[1]), vector.Alloc[int64](c.Arena, c.N)
+		odd := false
+		for i, v := range of {
+			vals[i] = int64(v)
+			odd = odd || isOddDate(int64(v))
+		}
+		for i := 0; odd && i < len(of); i++ {
+			if !c.Skip(i) && isOddDate(int64(of[i])) {
+				return nil, 0, false
+			}
+		}
+		f.Fill(vals, vals)
+		return vals, f.Scale, true
+	}
 	vals = vector.Alloc[int64](c.Arena, c.N)
 	at := vector.IntReader(args[1])
 	for i := range vals {
@@ -158,12 +173,15 @@ func fieldOf(c *function.Call, args []*vector.Vec) (vals []int64, scale int32, o
 			continue
 		}
 		v := at(i)
-		if t.OID == types.DateOID { // and what is no timestamp, as which date_part reads it
-			if ts, err := datetime.DateToTimestamp(v); err != nil || datetime.IsInfTimestamp(ts) {
-				return nil, 0, false
-			}
+		if t.OID == types.DateOID && isOddDate(v) {
+			return nil, 0, false
 		}
 		vals[i] = f.Get(v)
 	}
 	return vals, f.Scale, true
+}
+
+// isOddDate reports whether a date is infinite or no timestamp, as which date_part reads it.
+func isOddDate(v int64) bool {
+	return datetime.IsInfDate(v) || v > datetime.MaxTimestamp/datetime.MicrosPerDay
 }
