@@ -68,7 +68,7 @@ func CompileSets(calls []plan.SetCall, in []plan.Column, env *function.Env, oute
 					return nil, err
 				}
 			} else {
-				sc.read, sc.impl = builtin.ListSets[call.Fn.ID], builtin.Sets()[call.Fn.ID]
+				sc.read, sc.impl = builtin.ListSets()[call.Fn.ID], builtin.Sets()[call.Fn.ID]
 			}
 			if sc.read == nil && sc.impl == nil {
 				return nil, pgerr.Unsupported("function %s is not supported", call.Fn.Name)
@@ -198,8 +198,11 @@ func (c *setRun) start(row int) error {
 	c.gen, c.done = function.Empty{}, false
 	c.Keep(-c.Rows)
 	if c.read != nil {
-		c.gen = c.read(&c.SetCall, row)
-		return nil
+		g, err := c.read(&c.SetCall, row)
+		if err == nil {
+			c.gen = g
+		}
+		return err
 	}
 	args := make([]types.Datum, len(c.Args))
 	for i, v := range c.Args {

@@ -55,7 +55,7 @@ func (c *SetCall) Scratch() *Call {
 }
 
 // ListMaker starts a call whose argument is read in place.
-type ListMaker func(c *SetCall, row int) Generator
+type ListMaker func(c *SetCall, row int) (Generator, error)
 
 // RowsOf is a generator of existing rows: values of the only column, or Rows for several.
 type RowsOf struct {
