@@ -125,6 +125,7 @@ func (s *Sets) Next(ctx context.Context, max int) (parents []int32, cols []arrow
 			return parents, []arrow.Array{col}, ord, err
 		}
 	}
+	got := make([]int, len(s.calls))
 	for len(parents) < max && s.row < s.n {
 		if !s.in {
 			s.ord = 0
@@ -137,7 +138,7 @@ func (s *Sets) Next(ctx context.Context, max int) (parents []int32, cols []arrow
 		}
 		want := max - len(parents)
 		longest := 0
-		got := make([]int, len(s.calls))
+		clear(got)
 		for i, c := range s.calls {
 			if c.done {
 				continue

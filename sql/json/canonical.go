@@ -9,24 +9,22 @@ func quickCanonical(s string) (text string, ok bool) {
 		return "", false
 	}
 	dst := make([]byte, 0, len(s)+len(s)/8+8)
-	if dst, ok = appendCanonical(dst, s); !ok {
+	if dst, ok = appendCanonical(dst, strings.Trim(s, " \t\n\r")); !ok {
 		return "", false
 	}
 	return string(dst), true
 }
 
 func appendCanonical(dst []byte, s string) (_ []byte, ok bool) {
-	w := Walk(s)
-	if !w.object && !w.array {
-		s = strings.Trim(s, " \t\n\r")
-		if kindOf(s) == Number && (s[0] == '-' && s[1] == '0' || strings.ContainsAny(s, "eE")) {
-			return dst, false
-		}
+	switch c := s[0]; {
+	case c == '{':
+		return appendMembers(dst, Walk(s))
+	case c == '-' && s[1] == '0', c-'0' < 10 && strings.ContainsAny(s, "eE"), c == '-' && strings.ContainsAny(s, "eE"):
+		return dst, false
+	case c != '[':
 		return append(dst, s...), true
 	}
-	if w.object {
-		return appendMembers(dst, w)
-	}
+	w := Walk(s)
 	dst = append(dst, '[')
 	for first := true; w.Next(); first = false {
 		if !first {

@@ -92,11 +92,12 @@ func AddLists(m map[string]function.ListMaker) {
 	}
 }
 
-// walk gives the elements or members of one value.
+// walk gives the elements or members of one value; it is used again for the next.
 type walk struct {
 	json.Walker
 	function.RowsOf
 	names, text bool // names of members before values, values as text
+	records     *records
 }
 
 // walkOf begins with an argument; nil if it is NULL. Functions that read strings refuse those that are no text.
@@ -111,7 +112,13 @@ func walkOf(c *function.SetCall, arg, row int, binary, strings bool) (*walk, err
 			return nil, err
 		}
 	}
-	return &walk{Walker: json.Walk(s), RowsOf: function.RowsOf{T: c.ColTypes()}}, nil
+	w, ok := c.Memo.(*walk)
+	if !ok {
+		w = &walk{RowsOf: function.RowsOf{T: c.ColTypes()}}
+		c.Memo = w
+	}
+	w.Walker = json.Walk(s)
+	return w, nil
 }
 
 func (g *walk) Next(_ context.Context, max int, out []array.Builder) (n int, err error) {
@@ -166,7 +173,7 @@ func appendText(b array.Builder, t types.Type, s string) error {
 
 // records gives the objects of an array as rows of their members.
 type records struct {
-	walk
+	*walk
 	call   *function.SetCall
 	binary bool
 	base   types.Row // what members that an object lacks are
@@ -188,17 +195,22 @@ func recordset(c *function.SetCall, arg, row int, base types.Row, b bool) (funct
 	default:
 		return nil, pgerr.New(pgerr.InvalidParameterValue, "cannot call %s on a scalar", c.Call.Fn.Name)
 	}
-	g := &records{walk: *w, call: c, binary: b, base: base}
-	if cols := c.Call.Cols; len(cols) == 1 && cols[0].Type.OID == types.RecordOID && cols[0].Type.Rec != nil {
-		g.whole = cols[0].Type.Rec
-		g.fields = g.whole.Fields
-	} else {
-		g.fields = function.RecordOf(cols).Fields
+	g := w.records
+	if g == nil {
+		g = &records{walk: w, call: c, binary: b}
+		w.records = g
+		if cols := c.Call.Cols; len(cols) == 1 && cols[0].Type.OID == types.RecordOID && cols[0].Type.Rec != nil {
+			g.whole = cols[0].Type.Rec
+			g.fields = g.whole.Fields
+		} else {
+			g.fields = function.RecordOf(cols).Fields
+		}
+		for _, f := range g.fields {
+			g.keys = append(g.keys, f.Name)
+		}
+		g.spans = make([]json.Span, len(g.keys))
 	}
-	for _, f := range g.fields {
-		g.keys = append(g.keys, f.Name)
-	}
-	g.spans = make([]json.Span, len(g.keys))
+	g.base = base
 	return g, nil
 }
 
