@@ -68,7 +68,7 @@ func CompileSets(calls []plan.SetCall, in []plan.Column, env *function.Env, oute
 					return nil, err
 				}
 			} else {
-				sc.read, sc.impl = builtin.ListSets[call.Fn.ID], builtin.Sets()[call.Fn.ID]
+				sc.read, sc.impl = builtin.ListSets()[call.Fn.ID], builtin.Sets()[call.Fn.ID]
 			}
 			if sc.read == nil && sc.impl == nil {
 				return nil, pgerr.Unsupported("function %s is not supported", call.Fn.Name)
@@ -125,6 +125,7 @@ func (s *Sets) Next(ctx context.Context, max int) (parents []int32, cols []arrow
 			return parents, []arrow.Array{col}, ord, err
 		}
 	}
+	got := make([]int, len(s.calls))
 	for len(parents) < max && s.row < s.n {
 		if !s.in {
 			s.ord = 0
@@ -137,7 +138,7 @@ func (s *Sets) Next(ctx context.Context, max int) (parents []int32, cols []arrow
 		}
 		want := max - len(parents)
 		longest := 0
-		got := make([]int, len(s.calls))
+		clear(got)
 		for i, c := range s.calls {
 			if c.done {
 				continue
@@ -198,8 +199,11 @@ func (c *setRun) start(row int) error {
 	c.gen, c.done = function.Empty{}, false
 	c.Keep(-c.Rows)
 	if c.read != nil {
-		c.gen = c.read(&c.SetCall, row)
-		return nil
+		g, err := c.read(&c.SetCall, row)
+		if err == nil {
+			c.gen = g
+		}
+		return err
 	}
 	args := make([]types.Datum, len(c.Args))
 	for i, v := range c.Args {

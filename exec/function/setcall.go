@@ -17,7 +17,7 @@ type SetCall struct {
 	Meter *vector.Meter
 	Args  []*vector.Vec // the arguments for all input rows
 	Types []types.Type
-	memo  any   // of Scratch's calls
+	Memo  any   // kept from one input row to the next: of Scratch's calls, or of the function itself
 	Rows  int64 // charged for the rows of the current input row that are not returned yet
 }
 
@@ -51,11 +51,11 @@ func (c *SetCall) Keep(n int64) {
 
 // Scratch returns a call to compute with now: its values are charged with the rows.
 func (c *SetCall) Scratch() *Call {
-	return &Call{Ctx: c.Meter.Ctx, Env: c.Env, Arena: vector.Once(c.Meter), Memo: &c.memo}
+	return &Call{Ctx: c.Meter.Ctx, Env: c.Env, Arena: vector.Once(c.Meter), Memo: &c.Memo}
 }
 
 // ListMaker starts a call whose argument is read in place.
-type ListMaker func(c *SetCall, row int) Generator
+type ListMaker func(c *SetCall, row int) (Generator, error)
 
 // RowsOf is a generator of existing rows: values of the only column, or Rows for several.
 type RowsOf struct {

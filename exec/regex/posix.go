@@ -35,6 +35,8 @@ type Regex struct {
 	split *regexp.Regexp
 	// direct, where set, is what split is, and finds the match too if it must reach the end of the text.
 	direct *direct
+	auto   *automaton // says whether there is a match; made when that is first asked (tried), where it can be
+	tried  bool
 	once   *directNode // set for a literal, and for one or more characters of a set: matches are found without a machine
 	Groups int
 	Global bool

@@ -33,10 +33,10 @@ type distinctSplit struct {
 	r            *rule.Run
 	inner, outer *plan.Aggregate
 	top          []plan.Item
-	computes     bool        // top does more than pass columns on
-	args         []expr.Expr // of DISTINCT
-	cols         []plan.Column
-	mask         plan.Column // the inner groups' sets, where there are several
+	computes     bool            // top does more than pass columns on
+	args         []expr.Expr     // of DISTINCT
+	cols         [][]plan.Column // of each argument: one, or those of the fields of a row
+	mask         plan.Column     // the inner groups' sets, where there are several
 }
 
 // mostDistinct is the greatest number of different arguments: for each of them all rows are grouped once
@@ -57,36 +57,51 @@ func splitDistinct(r *rule.Run, n *plan.Aggregate) plan.Node {
 		if !c.Distinct || len(c.Args) != 1 || c.Filter != nil || len(c.OrderBy) > 0 || c.Direct > 0 || rewrite.IsVolatile(c.Args[0]) || props.OrderedAgg(c) {
 			return nil
 		}
+		if len(fieldsOf(c.Args[0])) > 1 && c.Fn.Name != "count" {
+			return nil // which would need the row again
+		}
 		if s.of(c.Args[0]) < 0 {
 			s.args = append(s.args, c.Args[0])
 		}
 	}
-	if len(s.args) == 0 || len(s.args) > mostDistinct || len(n.Groups)+len(s.args) > 31 || r.Estimates().KeptDistinct(n) {
+	fields := 0
+	for _, arg := range s.args {
+		fields += len(fieldsOf(arg))
+	}
+	if len(s.args) == 0 || len(s.args) > mostDistinct || len(n.Groups)+fields > 31 || r.Estimates().KeptDistinct(n) {
 		return nil // a mask is an integer
 	}
 	for _, g := range n.Groups {
 		s.inner.Groups, s.outer.Groups = append(s.inner.Groups, g), append(s.outer.Groups, rewrite.PassThrough(g.Col))
 		s.top = append(s.top, rewrite.PassThrough(g.Col))
 	}
+	var sets [][]int
 	for _, arg := range s.args {
-		col := r.NewCol("distinct", arg.Type())
-		s.cols, s.inner.Groups = append(s.cols, col), append(s.inner.Groups, plan.Item{Col: col, Expr: arg})
+		var set []int
+		for k := range n.Groups {
+			set = append(set, k)
+		}
+		var cols []plan.Column
+		for _, f := range fieldsOf(arg) {
+			col := r.NewCol("distinct", f.Type())
+			set = append(set, len(s.inner.Groups))
+			cols, s.inner.Groups = append(cols, col), append(s.inner.Groups, plan.Item{Col: col, Expr: f})
+		}
+		s.cols, sets = append(s.cols, cols), append(sets, set)
 	}
 	if len(s.args) > 1 {
 		s.mask = r.NewCol("grouping", types.Int4)
-		s.inner.GroupingID = s.mask.ID
-		for i := range s.args {
-			var set []int
-			for k := range n.Groups {
-				set = append(set, k)
-			}
-			s.inner.Sets = append(s.inner.Sets, append(set, len(n.Groups)+i))
-		}
+		s.inner.GroupingID, s.inner.Sets = s.mask.ID, sets
 	}
 	for _, a := range n.Aggs {
 		if a.Call.Distinct {
 			i := s.of(a.Call.Args[0])
-			a.Call.Distinct, a.Call.Args, a.Call.Filter = false, []expr.Expr{rewrite.ColOf(s.cols[i])}, s.within(i)
+			a.Call.Distinct, a.Call.Filter = false, s.within(i)
+			if len(s.cols[i]) == 1 {
+				a.Call.Args = []expr.Expr{rewrite.ColOf(s.cols[i][0])}
+			} else {
+				a.Call.Args = []expr.Expr{rewrite.BoolConst(true)} // a row is not NULL, even of NULLs
+			}
 			s.outer.Aggs = append(s.outer.Aggs, a)
 			s.top = append(s.top, rewrite.PassThrough(a.Col))
 			continue
@@ -94,8 +109,8 @@ func splitDistinct(r *rule.Run, n *plan.Aggregate) plan.Node {
 		s.regroup(a)
 	}
 	s.outer.Input = s.inner
-	if len(s.args) == 1 && props.Regroups(r.Estimates(), n, s.inner) {
-		s.inner.Regrouped = s.cols[0].ID
+	if fields == 1 && props.Regroups(r.Estimates(), n, s.inner) {
+		s.inner.Regrouped = s.cols[0][0].ID
 	}
 	if s.computes {
 		return &plan.Project{Input: s.outer, Items: s.top}
@@ -113,8 +128,24 @@ func (s *distinctSplit) within(i int) expr.Expr {
 	if len(s.args) == 1 {
 		return nil
 	}
-	mask := int64(1)<<len(s.args) - 1 - int64(1)<<(len(s.args)-1-i) // what the set leaves out
+	mask := int64(0) // what the set leaves out
+	for k, cols := range s.cols {
+		for range cols {
+			if mask <<= 1; k != i {
+				mask |= 1
+			}
+		}
+	}
 	return rewrite.Compare("=", rewrite.ColOf(s.mask), &expr.Const{Val: mask, Typ: types.Int4})
+}
+
+// fieldsOf returns what an argument of DISTINCT is grouped by: the fields of a row that is made of them, which are
+// hashed and compared as they are.
+func fieldsOf(arg expr.Expr) []expr.Expr {
+	if row, ok := arg.(*expr.RowCtor); ok && len(row.Elems) > 1 {
+		return row.Elems
+	}
+	return []expr.Expr{arg}
 }
 
 // regroups reports whether an aggregate over a group can be computed from aggregates over its parts. Sums of

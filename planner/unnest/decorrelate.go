@@ -99,6 +99,7 @@ type decorrelator struct {
 	cols map[expr.ColID]plan.Column
 	// rounds are, by id, the columns of L that the rows of a recursive union carry.
 	rounds map[int][]expr.ColID
+	key    []expr.ColID // of L, where the table of R is by it
 }
 
 // correlated returns the columns of L that n reads from outside of it.
@@ -517,6 +518,7 @@ func (d *decorrelator) hoist(n plan.Node, exists bool) (plan.Node, []expr.Expr) 
 
 // viaTable joins L with R's table.
 func (d *decorrelator) viaTable(a *plan.Apply) plan.Node {
+	d.numbered(a)
 	t := d.push(a.R, plan.ColSet{})
 	if d.r.Err != nil {
 		return a

@@ -1,6 +1,8 @@
 package unnest
 
 import (
+	"maps"
+
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/planner/props"
@@ -31,11 +33,16 @@ type table struct {
 	missing map[expr.ColID]expr.Expr
 	// one: R returns at most one row for each value.
 	one bool
+	// carried are the columns of n that are columns of L, beside the links by its key.
+	carried map[expr.ColID]expr.Expr
 }
 
 // values maps L's columns to those that stand for them.
 func (t *table) values() map[expr.ColID]expr.Expr {
-	by := map[expr.ColID]expr.Expr{}
+	by := maps.Clone(t.carried)
+	if by == nil {
+		by = map[expr.ColID]expr.Expr{}
+	}
 	for _, l := range t.links {
 		if c, ok := rewrite.AsColumn(l.outer); ok && l.value {
 			by[c.ID] = rewrite.ColOf(l.col)
@@ -64,7 +71,7 @@ func (t *table) outers() plan.ColSet {
 	return s
 }
 
-// domain makes the relation of the distinct values that L's columns have.
+// domain makes the relation of the distinct values that L's columns have; of L itself where that has a key.
 func (d *decorrelator) domain(cols []expr.ColID) *table {
 	l := d.l
 	if rewrite.PlanVolatile(l) || plan.ChoosesRows(l) && d.buffers() {
@@ -72,6 +79,21 @@ func (d *decorrelator) domain(cols []expr.ColID) *table {
 	}
 	cp, names := d.r.Rename(l)
 	t := &table{}
+	if d.key != nil {
+		t.n, t.carried = cp, map[expr.ColID]expr.Expr{}
+		for id, c := range d.cols {
+			c.ID = names[id]
+			c.Table, c.Num = 0, 0
+			t.carried[id] = rewrite.ColOf(c)
+		}
+		for _, id := range d.key {
+			outer, in := rewrite.ColOf(d.cols[id]), t.carried[id]
+			col := d.cols[id]
+			col.ID, col.Table, col.Num = names[id], 0, 0
+			t.links = append(t.links, correlation{outer: outer, col: col, cond: rewrite.SameValue(outer, in), value: true})
+		}
+		return t
+	}
 	var groups []plan.Item
 	for _, id := range cols {
 		c := d.cols[id]
@@ -125,7 +147,7 @@ func (d *decorrelator) ensure(t *table, cols plan.ColSet) *table {
 		t = d.complete(t)
 	}
 	dom := d.domain(rewrite.SortedIDs(rewrite.Union(cols, t.outers())))
-	out := &table{links: dom.links, one: t.one}
+	out := &table{links: dom.links, one: t.one, carried: dom.carried}
 	if isUnit(t.n) {
 		out.n = dom.n
 		return out
@@ -206,7 +228,7 @@ func (d *decorrelator) push(n plan.Node, above plan.ColSet) *table {
 		used := d.usesOuter(plan.Exprs(n)...)
 		t := d.ensureFor(d.complete(d.push(n.Input, rewrite.Union(above, used))), used, above)
 		m := plan.MapExprs(n, func(e expr.Expr) expr.Expr { return rewrite.Subst(e, t.values()) })
-		return &table{n: m.WithChildren([]plan.Node{t.n}), links: t.links}
+		return &table{n: m.WithChildren([]plan.Node{t.n}), links: t.links, carried: t.carried}
 	case *plan.Aggregate:
 		return d.pushAggregate(n, above)
 	case *plan.Window:
@@ -302,7 +324,7 @@ func (d *decorrelator) pushFilter(n *plan.Filter, above plan.ColSet) *table {
 		t = d.filterMissing(t, n.Conds)
 	}
 	in := rewrite.Filter(t.n, plain)
-	t = &table{n: in, links: t.links, missing: t.missing, one: t.one}
+	t = &table{n: in, links: t.links, missing: t.missing, one: t.one, carried: t.carried}
 	for i := 0; i < len(cands); i++ {
 		k := cands[i]
 		have := t.values()
@@ -322,7 +344,7 @@ func (d *decorrelator) pushFilter(n *plan.Filter, above plan.ColSet) *table {
 	used := d.usesOuter(rest...)
 	if len(rest) > 0 {
 		t = d.ensure(t, used)
-		t = &table{n: rewrite.Filter(t.n, rewrite.SubstAll(rest, t.values())), links: t.links, missing: t.missing, one: t.one}
+		t = &table{n: rewrite.Filter(t.n, rewrite.SubstAll(rest, t.values())), links: t.links, missing: t.missing, one: t.one, carried: t.carried}
 	}
 	return t
 }

@@ -272,18 +272,34 @@ func TimestamptzToTimestamp(ts int64, loc *time.Location) (int64, error) {
 	return v, nil
 }
 
-// TimestampAtZone is timestamp AT TIME ZONE name. An abbreviation that has
-// changed its meaning is taken as it was meant then.
-func TimestampAtZone(ts int64, name string) (int64, error) {
+// Zone is what AT TIME ZONE names.
+type Zone struct {
+	Name string
+	loc  *time.Location
+	// dyn is set for an abbreviation that has changed its meaning: it is taken as it was meant then.
+	dyn *time.Location
+}
+
+// ZoneNamed finds a zone.
+func ZoneNamed(name string) (Zone, error) {
 	loc, err := ZoneOf(name)
-	if err != nil || IsInfTimestamp(ts) {
-		return ts, err
+	z := Zone{Name: name, loc: loc}
+	if w, dyn := zoneWord(strings.ToLower(name)); w.kind == kDynTZ {
+		z.dyn = dyn
+	}
+	return z, err
+}
+
+// FromTimestamp is timestamp AT TIME ZONE z.
+func (z *Zone) FromTimestamp(ts int64) (int64, error) {
+	if IsInfTimestamp(ts) {
+		return ts, nil
 	}
 	off := 0
-	if w, dyn := zoneWord(strings.ToLower(name)); w.kind == kDynTZ {
-		off = abbrevOffset(name, ts, dyn)
+	if z.dyn != nil {
+		off = abbrevOffset(z.Name, ts, z.dyn)
 	} else {
-		off = localOffset(ts, loc)
+		off = localOffset(ts, z.loc)
 	}
 	v, ok := checked.Add(ts, -int64(off)*microsPerSec)
 	if !ok && off != 0 || !ValidTimestamp(v) {
@@ -292,14 +308,14 @@ func TimestampAtZone(ts int64, name string) (int64, error) {
 	return v, nil
 }
 
-// TimestamptzAtZone is timestamp with time zone AT TIME ZONE name.
-func TimestamptzAtZone(ts int64, name string) (int64, error) {
-	loc, err := ZoneOf(name)
-	if err != nil || IsInfTimestamp(ts) {
-		return ts, err
+// FromTimestamptz is timestamp with time zone AT TIME ZONE z.
+func (z *Zone) FromTimestamptz(ts int64) (int64, error) {
+	if IsInfTimestamp(ts) {
+		return ts, nil
 	}
-	if w, dyn := zoneWord(strings.ToLower(name)); w.kind == kDynTZ {
-		loc = time.FixedZone(name, abbrevOffset(name, ToLocal(ts, dyn), dyn))
+	loc := z.loc
+	if z.dyn != nil {
+		loc = time.FixedZone(z.Name, abbrevOffset(z.Name, ToLocal(ts, z.dyn), z.dyn))
 	}
 	return TimestamptzToTimestamp(ts, loc)
 }

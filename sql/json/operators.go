@@ -47,68 +47,6 @@ func pathIndex(s string) (int, bool) {
 	return int(n), true
 }
 
-// Exists is the operator ?: a key of an object, a string among an array's
-// elements, or the string itself.
-func (v Value) Exists(key string) bool {
-	switch v.Kind {
-	case Object:
-		_, ok := v.Get(key)
-		return ok
-	case Array:
-		for _, e := range v.Elems {
-			if e.Kind == String && e.Str == key {
-				return true
-			}
-		}
-	case String:
-		return v.Str == key
-	}
-	return false
-}
-
-// Contains is the operator @>.
-func (v Value) Contains(w Value) bool {
-	// At the top level an array contains a scalar that is one of its elements, but a scalar
-	// contains no array.
-	switch {
-	case v.Scalar() && w.Scalar():
-		return v.cmp(w) == 0
-	case v.Kind == Array && w.Scalar():
-		return v.Contains(ArrayOf([]Value{w}))
-	case v.Kind != w.Kind:
-		return false
-	case v.Kind == Object:
-		for i, k := range w.Keys {
-			e, ok := v.Get(k)
-			if !ok || !e.containsPart(w.Elems[i]) {
-				return false
-			}
-		}
-		return true
-	}
-	for _, x := range w.Elems {
-		found := false
-		for _, e := range v.Elems {
-			if e.containsPart(x) {
-				found = true
-				break
-			}
-		}
-		if !found {
-			return false
-		}
-	}
-	return true
-}
-
-// containsPart is Contains below the top, where kinds must agree.
-func (v Value) containsPart(w Value) bool {
-	if v.Kind != w.Kind {
-		return false
-	}
-	return v.Contains(w)
-}
-
 func errJSONParam(format string, args ...any) *pgerr.Error {
 	return pgerr.New(pgerr.InvalidParameterValue, format, args...)
 }

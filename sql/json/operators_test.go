@@ -48,9 +48,9 @@ func TestJSONGolden(t *testing.T) {
 		case "path":
 			got, ok = pathIn(v, path)
 		case "exists":
-			text = strconv.FormatBool(v.Exists(r[2]))
+			text = strconv.FormatBool(Exists(v.String(), r[2]))
 		case "contains":
-			text = strconv.FormatBool(v.Contains(parse(r[2])))
+			text = strconv.FormatBool(Contains(v.String(), parse(r[2])))
 		case "delete":
 			got, err = v.Delete(r[2])
 		case "deleteindex":

@@ -364,6 +364,9 @@ func ParseJSONB(s string) (Value, error) {
 
 // CanonicalJSONB returns the text that represents a jsonb value.
 func CanonicalJSONB(s string) (string, error) {
+	if text, ok := quickCanonical(s); ok {
+		return text, nil
+	}
 	v, err := ParseJSONB(s)
 	if err != nil {
 		return "", err

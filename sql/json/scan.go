@@ -90,42 +90,14 @@ type Span struct{ From, To int32 }
 // Members finds the members of an object by their names, of duplicates the last.
 func Members(s string, keys []string, out []Span) {
 	clear(out)
-	eachMember(s, func(name string, from, to int) {
+	w := Walk(s)
+	for w.object && w.Next() {
+		name := w.Name()
 		for k := range keys {
 			if keys[k] == name {
-				out[k] = Span{int32(from), int32(to)}
+				out[k] = Span{int32(w.p.i - len(w.Value)), int32(w.p.i)}
 			}
 		}
-	})
-}
-
-// eachMember calls f with the name of each member of an object, and where its value stands.
-func eachMember(s string, f func(name string, from, to int)) {
-	p := jsonScan{s: s}
-	p.space()
-	if !p.at('{') {
-		return
-	}
-	p.i++
-	for {
-		p.space()
-		if !p.at('"') {
-			return
-		}
-		from := p.i
-		name, escapes := p.str()
-		if escapes {
-			name, _ = JSONText(p.s[from:p.i])
-		}
-		p.space()
-		p.i++ // the colon
-		v := p.value()
-		f(name, p.i-len(v), p.i)
-		p.space()
-		if !p.at(',') {
-			return
-		}
-		p.i++
 	}
 }
 
@@ -135,19 +107,16 @@ func JSONPath(s string, path []string) (text string, ok bool) {
 	if len(path) == 0 {
 		return s, true
 	}
-	p := jsonScan{s: s}
-	p.space()
-	switch {
-	case p.at('{'):
-		eachMember(s, func(name string, from, to int) {
-			if name != path[0] {
-				return
-			}
-			if v, found := JSONPath(s[from:to], path[1:]); found {
-				text, ok = v, true
-			}
-		})
-	case p.at('['):
+	w := Walk(s)
+	for w.object && w.Next() {
+		if w.Name() != path[0] {
+			continue
+		}
+		if v, found := JSONPath(w.Value, path[1:]); found {
+			text, ok = v, true
+		}
+	}
+	if w.array {
 		if i, num := pathIndex(path[0]); num {
 			if v, found := JSONElement(s, i); found {
 				return JSONPath(v, path[1:])
@@ -170,71 +139,50 @@ func JSONBElement(s string, i int) (text string, ok bool) {
 // where i is negative.
 func JSONElement(s string, i int) (text string, ok bool) {
 	if i < 0 {
-		n := 0
-		if !eachElement(s, func(string) bool { n++; return true }) || i+n < 0 {
+		n, ok := Length(s)
+		if !ok || i+n < 0 {
 			return "", false
 		}
 		i += n
 	}
-	eachElement(s, func(v string) bool {
+	w := Walk(s)
+	for w.array && w.Next() {
 		if i == 0 {
-			text, ok = v, true
-			return false
+			return w.Value, true
 		}
 		i--
-		return true
-	})
-	return text, ok
-}
-
-// eachElement calls f with each element of an array until it says false; the
-// result is false where s is no array.
-func eachElement(s string, f func(v string) bool) bool {
-	p := jsonScan{s: s}
-	p.space()
-	if !p.at('[') {
-		return false
 	}
-	p.i++
-	p.space()
-	if p.at(']') {
-		return true
-	}
-	for {
-		if !f(p.value()) {
-			return true
-		}
-		p.space()
-		if !p.at(',') {
-			return true
-		}
-		p.i++
-	}
+	return "", false
 }
 
 // Length returns how many elements an array has; ok is false of other values.
 func Length(s string) (n int, ok bool) {
-	ok = eachElement(s, func(string) bool { n++; return true })
-	return n, ok
+	w := Walk(s)
+	for w.array && w.Next() {
+		n++
+	}
+	return n, w.array
 }
 
 // KindOf is Value.TypeOf of a text.
-func KindOf(s string) string {
+func KindOf(s string) string { return Value{Kind: kindOf(s)}.TypeOf() }
+
+func kindOf(s string) Kind {
 	p := jsonScan{s: s}
 	p.space()
 	switch {
 	case p.at('{'):
-		return Value{Kind: Object}.TypeOf()
+		return Object
 	case p.at('['):
-		return Value{Kind: Array}.TypeOf()
+		return Array
 	case p.at('"'):
-		return Value{Kind: String}.TypeOf()
+		return String
 	case p.at('t'), p.at('f'):
-		return Value{Kind: Bool}.TypeOf()
+		return Bool
 	case p.at('n'):
-		return Value{}.TypeOf()
+		return Null
 	}
-	return Value{Kind: Number}.TypeOf()
+	return Number
 }
 
 // JSONText returns a value's text as ->> does: a string unquoted; ok is false

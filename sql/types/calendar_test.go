@@ -93,10 +93,14 @@ func calendarOp(t *testing.T, op string, args []string, env *Env) (string, error
 		return tsText(datetime.DateBin(iv(args[0]), ts(args[1]), ts(args[2])))
 	case "at":
 		typ, d := typed(args[0])
-		if typ.OID == TimestampOID {
-			return tzText(datetime.TimestampAtZone(d.(int64), args[2]))
+		z, err := datetime.ZoneNamed(args[2])
+		switch {
+		case err != nil:
+			return "", err
+		case typ.OID == TimestampOID:
+			return tzText(z.FromTimestamp(d.(int64)))
 		}
-		return tsText(datetime.TimestamptzAtZone(d.(int64), args[2]))
+		return tsText(z.FromTimestamptz(d.(int64)))
 	case "make_date":
 		v, err := datetime.MakeDate(num(0), num(1), num(2))
 		return TextOf(Date, v, env), err

@@ -18,7 +18,7 @@ func TestEveryFunctionIsImplemented(t *testing.T) {
 				t.Errorf("no implementation of %s", f.ID)
 			}
 		case fn.SetReturning:
-			if Sets()[f.ID] == nil && ListSets[f.ID] == nil {
+			if Sets()[f.ID] == nil && ListSets()[f.ID] == nil {
 				t.Errorf("no implementation of %s", f.ID)
 			}
 		}

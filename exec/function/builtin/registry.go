@@ -48,4 +48,8 @@ var Sets = sync.OnceValue(func() map[string]function.SetMaker {
 })
 
 // ListSets has those that read their argument in place.
-var ListSets = map[string]function.ListMaker{"unnest(anyarray)": setfn.Unnest}
+var ListSets = sync.OnceValue(func() map[string]function.ListMaker {
+	m := map[string]function.ListMaker{"unnest(anyarray)": setfn.Unnest}
+	jsonfn.AddLists(m)
+	return m
+})

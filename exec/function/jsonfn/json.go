@@ -1,6 +1,7 @@
 package jsonfn
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/tributarydb/tributary/exec/function"
@@ -79,18 +80,14 @@ func addJSON(t function.Table) {
 		v, err := json.ParseJSONB(s)
 		return v.Pretty(), err
 	})))
-	two := func(f func(v, w json.Value) bool) function.Maker {
-		return function.Always(function.Try2(func(c *function.Call, s, u string) (bool, error) {
-			v, err := json.ParseJSONB(s)
-			if err != nil {
-				return false, err
-			}
-			w, err := json.ParseJSONB(u)
-			return f(v, w), err
-		}))
-	}
-	t.Put("jsonb_contains(jsonb,jsonb)", two(func(v, w json.Value) bool { return v.Contains(w) }))
-	t.Put("jsonb_contained(jsonb,jsonb)", two(func(v, w json.Value) bool { return w.Contains(v) }))
+	t.Put("jsonb_contains(jsonb,jsonb)", function.Always(function.Try2(func(c *function.Call, s, part string) (bool, error) {
+		w, err := treeOf(c, part)
+		return err == nil && json.Contains(s, w), err
+	})))
+	t.Put("jsonb_contained(jsonb,jsonb)", function.Always(function.Try2(func(c *function.Call, part, s string) (bool, error) {
+		w, err := treeOf(c, part)
+		return err == nil && json.Contains(s, w), err
+	})))
 	t.Put("jsonb_concat(jsonb,jsonb)", function.Always(function.Try2(func(_ *function.Call, s, u string) (string, error) {
 		v, err := json.ParseJSONB(s)
 		if err != nil {
@@ -103,26 +100,13 @@ func addJSON(t function.Table) {
 		return v.Concat(w).String(), nil
 	})))
 	t.Put("jsonb_exists(jsonb,text)", function.Always(function.Try2(func(_ *function.Call, s, k string) (bool, error) {
-		v, err := json.ParseJSONB(s)
-		return v.Exists(k), err
+		return json.Exists(s, k), nil
 	})))
 	t.Put("jsonb_exists_any(jsonb,text[])", function.Always(function.Try2(func(_ *function.Call, s string, ks types.Array) (bool, error) {
-		v, err := json.ParseJSONB(s)
-		for _, k := range ks.Elems {
-			if k, ok := k.(string); ok && v.Exists(k) {
-				return true, err
-			}
-		}
-		return false, err
+		return slices.ContainsFunc(ks.Elems, func(d types.Datum) bool { k, ok := d.(string); return ok && json.Exists(s, k) }), nil
 	})))
 	t.Put("jsonb_exists_all(jsonb,text[])", function.Always(function.Try2(func(_ *function.Call, s string, ks types.Array) (bool, error) {
-		v, err := json.ParseJSONB(s)
-		for _, k := range ks.Elems {
-			if k, ok := k.(string); ok && !v.Exists(k) {
-				return false, err
-			}
-		}
-		return true, err
+		return !slices.ContainsFunc(ks.Elems, func(d types.Datum) bool { k, ok := d.(string); return ok && !json.Exists(s, k) }), nil
 	})))
 	edit := func(f func(v json.Value, a []types.Datum) (json.Value, error)) function.Maker {
 		return function.Always(function.Loose(func(c *function.Call, a []types.Datum) (types.Datum, error) {
@@ -165,6 +149,26 @@ func addJSON(t function.Table) {
 		return v.Insert(p, w, a[3].(bool))
 	}))
 	t.Put("jsonb_set_lax(jsonb,text[],jsonb,bool,text)", function.Always(function.Loose(jsonbSetLax)))
+}
+
+// treeOf returns the tree of a jsonb value, from the call's memo if it is the same as the last one.
+func treeOf(c *function.Call, s string) (json.Value, error) {
+	type tree struct {
+		text string
+		json.Value
+	}
+	if c.Memo == nil {
+		return json.ParseJSONB(s)
+	}
+	if t, ok := (*c.Memo).(*tree); ok && t.text == s {
+		return t.Value, nil
+	}
+	t := &tree{text: strings.Clone(s)}
+	var err error
+	if t.Value, err = json.ParseJSONB(t.text); err == nil && len(s) < 1<<10 {
+		*c.Memo = t
+	}
+	return t.Value, err
 }
 
 // found makes a function of the text of a value and where in it to look. Strings of a json value

@@ -1,6 +1,10 @@
 package jsonfn
 
 import (
+	"context"
+
+	"github.com/apache/arrow/go/v15/arrow/array"
+
 	"github.com/tributarydb/tributary/exec/function"
 	"github.com/tributarydb/tributary/exec/vector"
 	"github.com/tributarydb/tributary/sql/json"
@@ -8,23 +12,15 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// setJSON parses a text whose members or elements are the rows of the call, and charges the tree.
-func setJSON(c *function.SetCall, s string, binary bool) (json.Value, error) {
-	c.Holds(2 * vector.JSONBytes(s))
-	return parseJSON(s, binary)
-}
-
-// setOutline is setJSON where the values of strings are not read.
-func setOutline(c *function.SetCall, s string, _ bool) (json.Value, error) {
-	c.Holds(2 * vector.JSONBytes(s))
-	return json.Outline(s)
-}
-
-// AddSets registers the set-returning functions of json and jsonb.
+// AddSets registers the set-returning functions of json and jsonb that make their rows of a tree.
 func AddSets(m map[string]function.SetMaker) {
 	m["jsonb_path_query(jsonb,jsonpath,jsonb,bool)"] = func(c *function.SetCall, a []types.Datum) (function.Generator, error) {
 		return &pathRows{call: c, args: a}, nil
 	}
+}
+
+// AddLists registers those that go through the text of a value as it lies.
+func AddLists(m map[string]function.ListMaker) {
 	for _, j := range []string{"json", "jsonb"} {
 		b := j == "jsonb"
 		for _, text := range []bool{false, true} {
@@ -32,119 +28,246 @@ func AddSets(m map[string]function.SetMaker) {
 			if text {
 				suffix = "_text"
 			}
-			value := func(v json.Value) types.Datum {
-				if !text {
-					return jsonText(v, b)
+			m[j+"_array_elements"+suffix+"("+j+")"] = func(c *function.SetCall, row int) (function.Generator, error) {
+				w, err := walkOf(c, 0, row, b, b || text)
+				if err != nil || w == nil {
+					return function.Empty{}, err
 				}
-				if s, ok := v.Text(); ok {
-					return s
-				}
-				return nil
-			}
-			read := setJSON
-			if !b && !text {
-				read = setOutline
-			}
-			m[j+"_array_elements"+suffix+"("+j+")"] = func(c *function.SetCall, a []types.Datum) (function.Generator, error) {
-				v, err := read(c, a[0].(string), b)
-				if err != nil {
-					return nil, err
-				}
-				switch {
-				case v.Kind == json.Object && b:
+				switch kind := w.Kind(); {
+				case kind == json.Object && b:
 					return nil, pgerr.New(pgerr.InvalidParameterValue, "cannot extract elements from an object")
-				case v.Scalar() && b:
+				case kind != json.Array && b:
 					return nil, pgerr.New(pgerr.InvalidParameterValue, "cannot extract elements from a scalar")
-				case v.Kind == json.Object:
+				case kind == json.Object:
 					return nil, pgerr.New(pgerr.InvalidParameterValue, "cannot call %s on a non-array", c.Call.Fn.Name)
-				case v.Scalar():
+				case kind != json.Array:
 					return nil, pgerr.New(pgerr.InvalidParameterValue, "cannot call %s on a scalar", c.Call.Fn.Name)
 				}
-				var rows []types.Datum
-				for _, e := range v.Elems {
-					rows = append(rows, value(e))
-				}
-				return c.List(rows), nil
+				w.text = text
+				return w, nil
 			}
-			m[j+"_each"+suffix+"("+j+")"] = func(c *function.SetCall, a []types.Datum) (function.Generator, error) {
-				v, err := setJSON(c, a[0].(string), b)
-				if err != nil {
-					return nil, err
+			m[j+"_each"+suffix+"("+j+")"] = func(c *function.SetCall, row int) (function.Generator, error) {
+				w, err := walkOf(c, 0, row, b, true)
+				if err != nil || w == nil {
+					return function.Empty{}, err
 				}
-				if v.Kind != json.Object {
-					if b {
-						return nil, pgerr.New(pgerr.InvalidParameterValue, "cannot call %s on a non-object", c.Call.Fn.Name)
-					}
-					if v.Kind == json.Array {
-						return nil, pgerr.New(pgerr.InvalidParameterValue, "cannot deconstruct an array as an object")
-					}
+				switch kind := w.Kind(); {
+				case kind == json.Object:
+				case b:
+					return nil, pgerr.New(pgerr.InvalidParameterValue, "cannot call %s on a non-object", c.Call.Fn.Name)
+				case kind == json.Array:
+					return nil, pgerr.New(pgerr.InvalidParameterValue, "cannot deconstruct an array as an object")
+				default:
 					return nil, pgerr.New(pgerr.InvalidParameterValue, "cannot deconstruct a scalar")
 				}
-				var rows []types.Datum
-				for i, e := range v.Elems {
-					rows = append(rows, types.Row{v.Keys[i], value(e)})
-				}
-				return c.List(rows), nil
+				w.text, w.names = text, true
+				return w, nil
 			}
 		}
-		m[j+"_object_keys("+j+")"] = func(c *function.SetCall, a []types.Datum) (function.Generator, error) {
-			v, err := setJSON(c, a[0].(string), b)
-			if err != nil {
-				return nil, err
+		m[j+"_object_keys("+j+")"] = func(c *function.SetCall, row int) (function.Generator, error) {
+			w, err := walkOf(c, 0, row, b, true)
+			if err != nil || w == nil {
+				return function.Empty{}, err
 			}
-			if v.Kind != json.Object {
-				what := "a scalar"
-				if v.Kind == json.Array {
-					what = "an array"
-				}
-				return nil, pgerr.New(pgerr.InvalidParameterValue, "cannot call %s on %s", c.Call.Fn.Name, what)
+			switch w.Kind() {
+			case json.Object:
+				w.names = true
+				return w, nil
+			case json.Array:
+				return nil, pgerr.New(pgerr.InvalidParameterValue, "cannot call %s on an array", c.Call.Fn.Name)
 			}
-			return c.List(function.Texts(v.Keys)), nil
+			return nil, pgerr.New(pgerr.InvalidParameterValue, "cannot call %s on a scalar", c.Call.Fn.Name)
 		}
-		m[j+"_to_recordset("+j+")"] = func(c *function.SetCall, a []types.Datum) (function.Generator, error) {
-			return recordset(c, a[0], nil, b)
+		m[j+"_to_recordset("+j+")"] = func(c *function.SetCall, row int) (function.Generator, error) {
+			return recordset(c, 0, row, nil, b)
 		}
 		id := j + "_populate_recordset(anyelement," + j
 		if !b {
 			id += ",bool"
 		}
-		m[id+")"] = func(c *function.SetCall, a []types.Datum) (function.Generator, error) {
-			base, _ := a[0].(types.Row)
-			return recordset(c, a[1], base, b)
+		m[id+")"] = func(c *function.SetCall, row int) (function.Generator, error) {
+			base, _ := c.Args[0].Datum(c.Types[0], row).(types.Row)
+			return recordset(c, 1, row, base, b)
 		}
 	}
 }
 
-func recordset(c *function.SetCall, d types.Datum, base types.Row, b bool) (function.Generator, error) {
-	if d == nil {
+// walk gives the elements or members of one value; it is used again for the next.
+type walk struct {
+	json.Walker
+	function.RowsOf
+	names, text bool // names of members before values, values as text
+	records     *records
+}
+
+// walkOf begins with an argument; nil if it is NULL. Functions that read strings refuse those that are no text.
+func walkOf(c *function.SetCall, arg, row int, binary, strings bool) (*walk, error) {
+	v := c.Args[arg]
+	if v.Kind == vector.Null || v.Null(row) {
 		return nil, nil
 	}
-	v, err := setJSON(c, d.(string), b)
-	if err != nil {
-		return nil, err
-	}
-	if v.Kind != json.Array {
-		what := "a scalar"
-		if v.Kind == json.Object {
-			what = "an object"
+	s := v.Str(row)
+	if !binary && strings {
+		if err := json.CheckStrings(s); err != nil {
+			return nil, err
 		}
-		return nil, pgerr.New(pgerr.InvalidParameterValue, "cannot call %s on %s", c.Call.Fn.Name, what)
 	}
-	rec := function.RecordOf(c.Call.Cols)
-	whole := len(c.Call.Cols) == 1 && c.Call.Cols[0].Type.OID == types.RecordOID && c.Call.Cols[0].Type.Rec != nil
-	if whole {
-		rec = c.Call.Cols[0].Type.Rec
+	w, ok := c.Memo.(*walk)
+	if !ok {
+		w = &walk{RowsOf: function.RowsOf{T: c.ColTypes()}}
+		c.Memo = w
 	}
-	var rows []types.Datum
-	for _, e := range v.Elems {
-		if e.Kind != json.Object {
-			return nil, pgerr.New(pgerr.InvalidParameterValue, "argument of %s must be an array of objects", c.Call.Fn.Name)
+	w.Walker = json.Walk(s)
+	return w, nil
+}
+
+func (g *walk) Next(_ context.Context, max int, out []array.Builder) (n int, err error) {
+	for n < max && g.Walker.Next() {
+		n++
+		if g.names {
+			name := g.Name()
+			if g.T[0].OID == types.RecordOID {
+				var value types.Datum
+				if s, ok := g.value(); ok {
+					value = s
+				}
+				if err := g.Give(types.Row{name, value}, out); err != nil {
+					return 0, err
+				}
+				continue
+			}
+			if err := appendText(out[0], g.T[0], name); err != nil {
+				return 0, err
+			}
 		}
-		r, err := rowFromJSON(rec, e, base, c.Env)
+		at := len(out) - 1
+		if g.names && at == 0 {
+			continue
+		}
+		if s, ok := g.value(); ok {
+			err = appendText(out[at], g.T[at], s)
+		} else {
+			out[at].AppendNull()
+		}
+		if err != nil {
+			return 0, err
+		}
+	}
+	return n, nil
+}
+
+func (g *walk) value() (s string, ok bool) {
+	if g.text {
+		return json.JSONText(g.Value)
+	}
+	return g.Value, true
+}
+
+func appendText(b array.Builder, t types.Type, s string) error {
+	if b, ok := b.(*array.StringBuilder); ok {
+		b.Append(s)
+		return nil
+	}
+	return types.AppendDatum(b, t, s)
+}
+
+// records gives the objects of an array as rows of their members.
+type records struct {
+	*walk
+	call   *function.SetCall
+	binary bool
+	base   types.Row // what members that an object lacks are
+	whole  *types.Record
+	fields []types.Field
+	spans  []json.Span
+	keys   []string
+}
+
+func recordset(c *function.SetCall, arg, row int, base types.Row, b bool) (function.Generator, error) {
+	w, err := walkOf(c, arg, row, b, true)
+	if err != nil || w == nil {
+		return function.Empty{}, err
+	}
+	switch w.Kind() {
+	case json.Array:
+	case json.Object:
+		return nil, pgerr.New(pgerr.InvalidParameterValue, "cannot call %s on an object", c.Call.Fn.Name)
+	default:
+		return nil, pgerr.New(pgerr.InvalidParameterValue, "cannot call %s on a scalar", c.Call.Fn.Name)
+	}
+	g := w.records
+	if g == nil {
+		g = &records{walk: w, call: c, binary: b}
+		w.records = g
+		if cols := c.Call.Cols; len(cols) == 1 && cols[0].Type.OID == types.RecordOID && cols[0].Type.Rec != nil {
+			g.whole = cols[0].Type.Rec
+			g.fields = g.whole.Fields
+		} else {
+			g.fields = function.RecordOf(cols).Fields
+		}
+		for _, f := range g.fields {
+			g.keys = append(g.keys, f.Name)
+		}
+		g.spans = make([]json.Span, len(g.keys))
+	}
+	g.base = base
+	return g, nil
+}
+
+func (g *records) Next(_ context.Context, max int, out []array.Builder) (n int, err error) {
+	for ; n < max && g.Walker.Next(); n++ {
+		s := g.Value
+		if w := json.Walk(s); w.Kind() != json.Object {
+			return 0, pgerr.New(pgerr.InvalidParameterValue, "argument of %s must be an array of objects", g.call.Call.Fn.Name)
+		}
+		json.Members(s, g.keys, g.spans)
+		var row types.Row
+		if g.whole != nil {
+			row = make(types.Row, len(g.fields))
+		}
+		for k, f := range g.fields {
+			var d types.Datum
+			if span := g.spans[k]; span.To > 0 {
+				if d, err = g.field(f.Type, s[span.From:span.To]); err != nil {
+					return 0, err
+				}
+			} else if k < len(g.base) {
+				d = g.base[k]
+			}
+			if g.whole != nil {
+				row[k] = d
+			} else if err := types.AppendDatum(out[k], g.T[k], d); err != nil {
+				return 0, err
+			}
+		}
+		if g.whole != nil {
+			if err := g.Give(row, out); err != nil {
+				return 0, err
+			}
+		}
+	}
+	return n, nil
+}
+
+// field makes a value of t of a member's text, as fromJSON does of a tree.
+func (g *records) field(t types.Type, s string) (types.Datum, error) {
+	env := g.call.Env
+	switch {
+	case t.Class() == types.ClassJSON, t.Class() == types.ClassJSONB, t.IsArray(), t.Rec != nil:
+		g.call.Meter.Scratch(2 * vector.JSONBytes(s))
+		v, err := parseJSON(s, g.binary)
 		if err != nil {
 			return nil, err
 		}
-		rows = append(rows, r)
+		return fromJSON(t, v, env)
 	}
-	return c.List(rows), nil
+	text, ok := json.JSONText(s)
+	if !ok {
+		return nil, nil
+	}
+	d, err := types.ParseText(t, text, env.TypesEnv())
+	if err != nil {
+		return nil, err
+	}
+	return types.ApplyMod(t, d, false)
 }

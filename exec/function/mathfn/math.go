@@ -162,7 +162,7 @@ func addMath(t function.Table) {
 		random.seed(x)
 		return nil, nil
 	})))
-	t.Put("width_bucket(float8,float8,float8,int4)", function.Always(function.Datums(widthBucketFloat)))
+	t.Put("width_bucket(float8,float8,float8,int4)", function.Always(function.Try4(widthBucketFloat)))
 	t.Put("width_bucket(anycompatible,anycompatiblearray)", function.Always(function.Datums(widthBucketArray)))
 }
 
@@ -371,23 +371,22 @@ func (s *randomSource) seed(x float64) {
 
 func errBuckets(s string) error { return pgerr.New(pgerr.InvalidArgumentForWidthBucket, "%s", s) }
 
-func widthBucketFloat(c *function.Call, a []types.Datum) (types.Datum, error) {
-	x, lo, hi, n := a[0].(float64), a[1].(float64), a[2].(float64), a[3].(int64)
+func widthBucketFloat(_ *function.Call, x, lo, hi float64, n int64) (int64, error) {
 	switch {
 	case n <= 0:
-		return nil, errBuckets("count must be greater than zero")
+		return 0, errBuckets("count must be greater than zero")
 	case math.IsNaN(x) || math.IsNaN(lo) || math.IsNaN(hi):
-		return nil, errBuckets("operand, lower bound, and upper bound cannot be NaN")
+		return 0, errBuckets("operand, lower bound, and upper bound cannot be NaN")
 	case math.IsInf(lo, 0) || math.IsInf(hi, 0):
-		return nil, errBuckets("lower and upper bounds must be finite")
+		return 0, errBuckets("lower and upper bounds must be finite")
 	case lo == hi:
-		return nil, errBuckets("lower bound cannot equal upper bound")
+		return 0, errBuckets("lower bound cannot equal upper bound")
 	}
 	var r int64
 	if lo < hi {
 		switch {
 		case x < lo:
-			return int64(0), nil
+			return 0, nil
 		case x >= hi:
 			r = n + 1
 		default:
@@ -400,7 +399,7 @@ func widthBucketFloat(c *function.Call, a []types.Datum) (types.Datum, error) {
 	} else {
 		switch {
 		case x > lo:
-			return int64(0), nil
+			return 0, nil
 		case x <= hi:
 			r = n + 1
 		default:
@@ -408,7 +407,7 @@ func widthBucketFloat(c *function.Call, a []types.Datum) (types.Datum, error) {
 		}
 	}
 	if r > math.MaxInt32 {
-		return nil, vector.ErrRange(types.Int4)
+		return 0, vector.ErrRange(types.Int4)
 	}
 	return r, nil
 }

@@ -130,16 +130,16 @@ func keywordRows() []types.Datum {
 }
 
 // Unnest returns the elements of a list.
-func Unnest(c *function.SetCall, row int) function.Generator {
+func Unnest(c *function.SetCall, row int) (function.Generator, error) {
 	v := c.Args[0]
 	l, ok := v.Arr.(*array.List)
 	if !ok || v.Null(row) {
-		return function.Empty{}
+		return function.Empty{}, nil
 	}
 	g := &elementsOf{of: l.ListValues(), RowsOf: function.RowsOf{T: c.ColTypes()}}
 	g.elem, _ = c.Types[0].Elem()
 	g.from, g.to = l.ValueOffsets(v.At(row))
-	return g
+	return g, nil
 }
 
 // elementsOf returns the elements of a list as rows.

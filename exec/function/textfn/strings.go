@@ -545,6 +545,7 @@ const joiner = "\u034f" // COMBINING GRAPHEME JOINER
 // Register registers the functions of text, bytea and bit strings.
 func Register(t function.Table) {
 	addStrings(t)
+	addSimilar(t)
 	addBytes(t)
 	addSend(t)
 	addBits(t)

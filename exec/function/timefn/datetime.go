@@ -1,9 +1,12 @@
 package timefn
 
 import (
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/tributarydb/tributary/exec/function"
+	"github.com/tributarydb/tributary/exec/vector"
 	"github.com/tributarydb/tributary/sql/datetime"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -104,8 +107,20 @@ func addDatetime(t function.Table) {
 		return datetime.TimestampToTimestamptz(ts, c.Env.Location())
 	})))
 	t.Put("timestamptz(date,timetz)", function.Always(function.Try2(dateTimetz)))
-	t.Put("timezone(text,timestamp)", function.Always(function.Try2(func(_ *function.Call, z string, v int64) (int64, error) { return datetime.TimestampAtZone(v, z) })))
-	t.Put("timezone(text,timestamptz)", function.Always(function.Try2(func(_ *function.Call, z string, v int64) (int64, error) { return datetime.TimestamptzAtZone(v, z) })))
+	t.Put("timezone(text,timestamp)", function.Always(function.Try2(func(c *function.Call, name string, v int64) (int64, error) {
+		z, err := zoneOf(c, name)
+		if err != nil {
+			return v, err
+		}
+		return z.FromTimestamp(v)
+	})))
+	t.Put("timezone(text,timestamptz)", function.Always(function.Try2(func(c *function.Call, name string, v int64) (int64, error) {
+		z, err := zoneOf(c, name)
+		if err != nil {
+			return v, err
+		}
+		return z.FromTimestamptz(v)
+	})))
 	t.Put("timezone(text,timetz)", function.Always(function.Try2(func(c *function.Call, z string, v datetime.TimeTZ) (datetime.TimeTZ, error) {
 		loc, err := datetime.ZoneOf(z)
 		if err != nil {
@@ -182,9 +197,57 @@ func addOverlaps(t function.Table) {
 			if ty == "timetz" && k != "timetz,timetz,timetz,timetz" {
 				continue
 			}
-			t.Put("overlaps("+k+")", function.Always(function.Loose(overlaps)))
+			run := function.Loose(overlaps)
+			if strings.HasPrefix(ty, "timestamp") && !strings.Contains(k, "interval") {
+				run = overlapping
+			}
+			t.Put("overlaps("+k+")", function.Always(run))
 		}
 	}
+}
+
+// zoneOf finds a zone, or returns that of the last row where it is the same.
+func zoneOf(c *function.Call, name string) (*datetime.Zone, error) {
+	if c.Memo != nil {
+		if z, ok := (*c.Memo).(*datetime.Zone); ok && z.Name == name {
+			return z, nil
+		}
+	}
+	z, err := datetime.ZoneNamed(strings.Clone(name))
+	if err == nil && c.Memo != nil {
+		*c.Memo = &z
+	}
+	return &z, err
+}
+
+// overlapping is overlaps of timestamps, over integers where none is NULL.
+func overlapping(c *function.Call, args []*vector.Vec) (*vector.Vec, error) {
+	var at [4]func(int) int64
+	for i := range at {
+		if args[i].Kind == vector.Null {
+			return function.Loose(overlaps)(c, args)
+		}
+		at[i] = function.Arg[int64](c, args, i)
+	}
+	return function.Each(c, func(i int) (bool, error) {
+		if slices.ContainsFunc(args, func(v *vector.Vec) bool { return v.Null(i) }) {
+			row := make([]types.Datum, len(args))
+			for k, v := range args {
+				if !v.Null(i) {
+					row[k] = at[k](i)
+				}
+			}
+			d, err := overlaps(c, row)
+			is, ok := d.(bool)
+			if err == nil && !ok {
+				err = function.ErrNull
+			}
+			return is, err
+		}
+		s1, e1, s2, e2 := at[0](i), at[1](i), at[2](i), at[3](i)
+		s1, e1, s2, e2 = min(s1, e1), max(s1, e1), min(s2, e2), max(s2, e2)
+		return s1 < e2 && s2 < e1 || s1 == s2, nil
+	})
 }
 
 func overlaps(c *function.Call, a []types.Datum) (types.Datum, error) {

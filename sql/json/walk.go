@@ -1,0 +1,69 @@
+package json
+
+// Walker goes through the elements of an array, or the members of an object, in a text that is valid.
+//
+//	for w := Walk(s); w.Next(); {
+//		w.Name(), w.Value
+//	}
+type Walker struct {
+	Value         string // where it is
+	object, array bool   // what it goes through; nothing of a scalar
+	inside        bool   // after a value
+	escapes       bool   // in the name
+	name          string // of an object's member, with its quotes
+	p             jsonScan
+}
+
+// Walk begins with the value that s is.
+func Walk(s string) Walker {
+	w := Walker{p: jsonScan{s: s}}
+	w.p.space()
+	w.object, w.array = w.p.at('{'), w.p.at('[')
+	return w
+}
+
+// Kind is the kind of the whole.
+func (w *Walker) Kind() Kind { return kindOf(w.p.s) }
+
+// Next goes to the next element or member.
+func (w *Walker) Next() bool {
+	p := &w.p
+	switch {
+	case !w.object && !w.array:
+		return false
+	case w.inside:
+		p.space()
+		if !p.at(',') {
+			return false
+		}
+		p.i++
+	default:
+		p.i++ // the bracket
+		p.space()
+		if w.inside = true; p.at(']') || p.at('}') {
+			return false
+		}
+	}
+	if w.object {
+		p.space()
+		from := p.i
+		if !p.at('"') {
+			return false
+		}
+		_, w.escapes = p.str()
+		w.name = p.s[from:p.i]
+		p.space()
+		p.i++ // the colon
+	}
+	w.Value = p.value()
+	return true
+}
+
+// Name is the name of the member.
+func (w *Walker) Name() string {
+	if w.escapes {
+		name, _ := JSONText(w.name)
+		return name
+	}
+	return w.name[1 : len(w.name)-1]
+}
