@@ -59,6 +59,18 @@ func pairsOf(r *rule.Run, j *plan.Join) float64 {
 	return r.Estimates().Of(&c).Rows
 }
 
+// computed returns the column of items that is e, a new one if there is none.
+func computed(r *rule.Run, items *[]plan.Item, e expr.Expr) expr.Expr {
+	for _, it := range *items {
+		if rewrite.Same(it.Expr, e) && it.Expr.Type() == e.Type() {
+			return rewrite.ColOf(it.Col)
+		}
+	}
+	col := r.NewCol("computed", e.Type())
+	*items = append(*items, plan.Item{Col: col, Expr: e})
+	return rewrite.ColOf(col)
+}
+
 // boundsOnce computes the sides of ranges that are no columns.
 func boundsOnce(r *rule.Run, j *plan.Join) {
 	hasL, hasR := plan.Emits(j.L), plan.Emits(j.R)
@@ -67,9 +79,7 @@ func boundsOnce(r *rule.Run, j *plan.Join) {
 		if _, plain := rewrite.AsColumn(e); plain || props.Fallible(e, in, r.Env.Stats) {
 			return e
 		}
-		col := r.NewCol("computed", e.Type())
-		*items = append(*items, plan.Item{Col: col, Expr: e})
-		return rewrite.ColOf(col)
+		return computed(r, items, e)
 	}
 	residual := slices.Clone(j.Residual)
 	for i, e := range residual {
@@ -97,9 +107,7 @@ func onceFor(r *rule.Run, j *plan.Join, side *plan.Node) {
 			return e
 		}
 		if rewrite.Subset(cols, has) && !props.Fallible(e, in, r.Env.Stats) {
-			col := r.NewCol("computed", e.Type())
-			items = append(items, plan.Item{Col: col, Expr: e})
-			return rewrite.ColOf(col)
+			return computed(r, &items, e)
 		}
 		if len(j.LKeys) == 0 {
 			return expr.MapChildren(e, once)

@@ -48,3 +48,54 @@ func TestStampFits(t *testing.T) {
 		}
 	}
 }
+
+// TestFloatsFit: a float plus, minus or times a constant cannot fail where neither is near the greatest float, and the product
+// not near zero.
+func TestFloatsFit(t *testing.T) {
+	for _, c := range []struct {
+		fn     string
+		lo, hi float64
+		by     float64
+		fits   bool
+	}{
+		{"float8pl(float8,float8)", -5, 1e10, 0.5, true},
+		{"float8mi(float8,float8)", -5, 1e10, 1e200, true},
+		{"float8pl(float8,float8)", -5, math.Inf(1), 0.5, false},
+		{"float8pl(float8,float8)", -5, math.NaN(), 0.5, false},
+		{"float8pl(float8,float8)", -1e308, 5, 0.5, false},
+		{"float8mul(float8,float8)", 0, 1e10, 1.1, true},
+		{"float8mul(float8,float8)", 0, 1e10, -0.9, true},
+		{"float8mul(float8,float8)", 0, 1e10, 0.1, false},
+		{"float8mul(float8,float8)", 0, 1e10, 1e300, false},
+		{"float8div(float8,float8)", 0, 1e10, 2, false},
+	} {
+		scan := &plan.Scan{Table: 1, Cols: []plan.Column{{ID: 7, Num: 1, Type: types.Float8}}}
+		e := &expr.Call{Fn: fn.ByID(c.fn), Typ: types.Float8, Args: []expr.Expr{&expr.Col{ID: 7, Typ: types.Float8}, &expr.Const{Val: c.by, Typ: types.Float8}}}
+		st := fixedStats{&TableStats{Cols: map[int16]ColStats{1: {Min: c.lo, Max: c.hi, Bounds: true}}}}
+		if got := !Fallible(e, scan, st); got != c.fits {
+			t.Errorf("%s of %g to %g by %g: %v", c.fn, c.lo, c.hi, c.by, got)
+		}
+	}
+}
+
+// TestDifferenceFits: finite dates and timestamps can be subtracted.
+func TestDifferenceFits(t *testing.T) {
+	for _, c := range []struct {
+		fn   string
+		typ  types.Type
+		hi   int64
+		fits bool
+	}{
+		{"date_mi(date,date)", types.Date, 9000, true},
+		{"date_mi(date,date)", types.Date, math.MaxInt32, false},
+		{"timestamp_mi(timestamp,timestamp)", types.Timestamp, 9000, true},
+		{"timestamptz_mi(timestamptz,timestamptz)", types.Timestamptz, datetime.TimestampInf, false},
+	} {
+		scan := &plan.Scan{Table: 1, Cols: []plan.Column{{ID: 7, Num: 1, Type: c.typ}, {ID: 8, Num: 2, Type: c.typ}}}
+		e := &expr.Call{Fn: fn.ByID(c.fn), Typ: types.Int4, Args: []expr.Expr{&expr.Col{ID: 7, Typ: c.typ}, &expr.Col{ID: 8, Typ: c.typ}}}
+		st := fixedStats{&TableStats{Cols: map[int16]ColStats{1: {Min: int64(0), Max: int64(5), Bounds: true}, 2: {Min: int64(0), Max: c.hi, Bounds: true}}}}
+		if got := !Fallible(e, scan, st); got != c.fits {
+			t.Errorf("%s of up to %d: %v", c.fn, c.hi, got)
+		}
+	}
+}
