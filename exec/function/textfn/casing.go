@@ -2,6 +2,7 @@ package textfn
 
 import (
 	"encoding/binary"
+	"unicode/utf8"
 
 	"github.com/tributarydb/tributary/exec/function"
 	"github.com/tributarydb/tributary/exec/vector"
@@ -60,4 +61,20 @@ func turnCase(out, in []byte, first byte) {
 		}
 		out[i] = b
 	}
+}
+
+func isASCII(b []byte) bool {
+	const high = 0x8080808080808080
+	for ; len(b) >= 32; b = b[32:] {
+		x := binary.LittleEndian.Uint64(b) | binary.LittleEndian.Uint64(b[8:]) | binary.LittleEndian.Uint64(b[16:]) | binary.LittleEndian.Uint64(b[24:])
+		if x&high != 0 {
+			return false
+		}
+	}
+	for _, c := range b {
+		if c >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
 }

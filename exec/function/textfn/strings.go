@@ -142,22 +142,6 @@ func lengths(c *function.Call, args []*vector.Vec) (*vector.Vec, error) {
 	return vector.NewFixed(vector.I32, out, c.Valid), nil
 }
 
-func isASCII(b []byte) bool {
-	const high = 0x8080808080808080
-	for ; len(b) >= 32; b = b[32:] {
-		x := binary.LittleEndian.Uint64(b) | binary.LittleEndian.Uint64(b[8:]) | binary.LittleEndian.Uint64(b[16:]) | binary.LittleEndian.Uint64(b[24:])
-		if x&high != 0 {
-			return false
-		}
-	}
-	for _, c := range b {
-		if c >= utf8.RuneSelf {
-			return false
-		}
-	}
-	return true
-}
-
 func initcap(c *function.Call, s string) (string, error) {
 	b := c.Text(len(s))
 	in := false
