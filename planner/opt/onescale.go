@@ -44,12 +44,12 @@ func (w *narrower) oneScaleOf(e expr.Expr, most uint8) *oneScale {
 	for _, b := range branches {
 		t := b.Type()
 		if k := literal(b); k != nil {
-			t = fixedOf(*k)
+			t = rewrite.FixedOf(*k)
 		}
 		switch {
 		case t.OID == types.NumericOID && t.IsFixed():
 			before, scale = max(before, t.Prec-t.Scale), max(scale, t.Scale)
-		case !isNull(b):
+		case !rewrite.IsNull(b):
 			return nil
 		}
 	}
@@ -73,7 +73,7 @@ func (w *narrower) oneScaleOf(e expr.Expr, most uint8) *oneScale {
 				}
 				o.coarse = s
 			}
-		case isNull(b):
+		case rewrite.IsNull(b):
 			b, fine = null, null
 		case b.Type().Scale != scale:
 			return nil
@@ -135,25 +135,4 @@ func (w *narrower) scaledSums(n *plan.Aggregate) plan.Node {
 		items = append(items, it)
 	}
 	return &plan.Project{Input: &c, Items: items}
-}
-
-// fixedOf returns the type in fixed point that a number has; the variable one where it has none.
-func fixedOf(d number.Decimal) types.Type {
-	scale := uint8(max(d.Scale(), 0))
-	if d.Scale() > meanDigits {
-		return types.Numeric
-	}
-	if p := digitsOf(d, scale); d.IsFinite() && p > 0 {
-		return types.FixedNumeric(max(p, scale, 1), scale, false)
-	}
-	return types.Numeric
-}
-
-// isNull reports whether e is NULL as it is written.
-func isNull(e expr.Expr) bool {
-	if c, ok := e.(*expr.Cast); ok {
-		e = c.Arg
-	}
-	c, ok := e.(*expr.Const)
-	return ok && c.Val == nil
 }

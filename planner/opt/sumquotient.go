@@ -92,54 +92,10 @@ func fixedQuotient(c expr.AggCall) (x expr.Expr, by *expr.Const, ok bool) {
 	if !isNumber {
 		return nil, nil, false
 	}
-	inverse, ok := inverseOf(d)
-	if !ok || !exactQuotients(q.Args[0].Type(), d, inverse.Scale()) {
+	inverse, ok := rewrite.InverseOf(d)
+	if !ok || !rewrite.ExactQuotients(q.Args[0].Type(), d, inverse.Scale()) {
 		return nil, nil, false
 	}
 	t := types.FixedNumeric(max(digitsOf(inverse, uint8(inverse.Scale())), uint8(inverse.Scale()), 1), uint8(inverse.Scale()), false)
 	return q.Args[0], &expr.Const{Val: inverse, Typ: t}, true
-}
-
-// inverseOf returns 1/d, if that is a number of few digits.
-func inverseOf(d number.Decimal) (number.Decimal, bool) {
-	c, ok := d.Coefficient(d.Scale())
-	if !ok || c == 0 || d.Scale() > 6 {
-		return number.Decimal{}, false
-	}
-	p := int64(1)
-	for range d.Scale() {
-		p *= 10
-	}
-	for scale := range int32(7) {
-		if p%c == 0 {
-			return number.DecimalFromInt64(p/c, scale), true
-		}
-		p *= 10
-	}
-	return number.Decimal{}, false
-}
-
-// exactQuotients reports whether no quotient of a number of type t by d is rounded. An exact quotient needs
-// places more digits after the point than t has, and division must compute at least as many. How many it
-// computes depends on the first digits of both numbers in base 10000, and on which of these is greater
-// (number.Decimal.Div). So it is enough to look at the extremes: a number with four digits more before the
-// point than t has gets no more digits than any number of t, and the least number that is not 0 must get as
-// many as 0.
-func exactQuotients(t types.Type, d number.Decimal, places int32) bool {
-	scale := int32(t.Scale)
-	digits := func(coef int64, scale int32) int32 {
-		q, err := number.DecimalFromInt64(coef, scale).Div(d)
-		if err != nil {
-			return 0
-		}
-		return q.Scale()
-	}
-	greater := int64(10000)
-	for range int(t.Prec) - int(t.Scale) {
-		if greater > 1e17 {
-			return false
-		}
-		greater *= 10
-	}
-	return digits(greater, 0) >= scale+places && (scale == 0 || digits(1, scale) == digits(0, scale))
 }

@@ -160,3 +160,58 @@ func digitsOf(k *expr.Const, scale uint8) (n int) {
 	}
 	return n
 }
+
+// InverseOf returns 1/d, if that is a number of few digits.
+func InverseOf(d number.Decimal) (number.Decimal, bool) {
+	c, ok := d.Coefficient(d.Scale())
+	if !ok || c == 0 || d.Scale() > 6 {
+		return number.Decimal{}, false
+	}
+	p := int64(1)
+	for range d.Scale() {
+		p *= 10
+	}
+	for scale := range int32(7) {
+		if p%c == 0 {
+			return number.DecimalFromInt64(p/c, scale), true
+		}
+		p *= 10
+	}
+	return number.Decimal{}, false
+}
+
+// ExactQuotients reports whether no quotient of a number of type t by d is rounded. An exact quotient needs
+// places more digits after the point than t has, and division must compute at least as many. How many it
+// computes depends on the first digits of both numbers in base 10000, and on which of these is greater
+// (number.Decimal.Div). So it is enough to look at the extremes: a number with four digits more before the
+// point than t has gets no more digits than any number of t, and the least number that is not 0 must get as
+// many as 0.
+func ExactQuotients(t types.Type, d number.Decimal, places int32) bool {
+	scale := int32(t.Scale)
+	digits := func(coef int64, scale int32) int32 {
+		q, err := number.DecimalFromInt64(coef, scale).Div(d)
+		if err != nil {
+			return 0
+		}
+		return q.Scale()
+	}
+	greater := int64(10000)
+	for range int(t.Prec) - int(t.Scale) {
+		if greater > 1e17 {
+			return false
+		}
+		greater *= 10
+	}
+	return digits(greater, 0) >= scale+places && (scale == 0 || digits(1, scale) == digits(0, scale))
+}
+
+// FixedOf returns the type in fixed point that a number has; the variable one where it has none.
+func FixedOf(d number.Decimal) types.Type {
+	if c, ok := fixedConst(&expr.Const{Val: d, Typ: types.Numeric}).(*expr.Const); ok && c.Typ.IsFixed() {
+		return c.Typ
+	}
+	if d.Sign() == 0 && d.Scale() >= 0 && d.Scale() <= maxPlaces {
+		return types.FixedNumeric(max(uint8(d.Scale()), 1), uint8(d.Scale()), false)
+	}
+	return types.Numeric
+}

@@ -20,8 +20,8 @@ import (
 
 // addStrings registers the functions of text.
 func addStrings(t function.Table) {
-	t.Put("lower(text)", function.Always(function.Try1(func(c *function.Call, s string) (string, error) { return cased(c, s, 'A', unicode.ToLower), nil })))
-	t.Put("upper(text)", function.Always(function.Try1(func(c *function.Call, s string) (string, error) { return cased(c, s, 'a', unicode.ToUpper), nil })))
+	t.Put("lower(text)", function.Always(casedTexts('A', unicode.ToLower)))
+	t.Put("upper(text)", function.Always(casedTexts('a', unicode.ToUpper)))
 	t.Put("initcap(text)", function.Always(function.Try1(initcap)))
 	t.Puts(function.Always(lengths), "length(text)", "char_length(text)", "character_length(text)", "textlen(text)")
 	t.Puts(function.Always(function.Strict1(func(s string) int64 { return runeCount(types.TrimBlanks(s)) })),
@@ -142,22 +142,6 @@ func lengths(c *function.Call, args []*vector.Vec) (*vector.Vec, error) {
 	return vector.NewFixed(vector.I32, out, c.Valid), nil
 }
 
-func isASCII(b []byte) bool {
-	const high = 0x8080808080808080
-	for ; len(b) >= 32; b = b[32:] {
-		x := binary.LittleEndian.Uint64(b) | binary.LittleEndian.Uint64(b[8:]) | binary.LittleEndian.Uint64(b[16:]) | binary.LittleEndian.Uint64(b[24:])
-		if x&high != 0 {
-			return false
-		}
-	}
-	for _, c := range b {
-		if c >= utf8.RuneSelf {
-			return false
-		}
-	}
-	return true
-}
-
 func initcap(c *function.Call, s string) (string, error) {
 	b := c.Text(len(s))
 	in := false
@@ -185,23 +169,6 @@ func chr(_ *function.Call, n int64) (string, error) {
 		return "", pgerr.New(pgerr.ProgramLimitExceeded, "requested character not valid for encoding: %d", n)
 	}
 	return string(rune(n)), nil
-}
-
-// cased is lower or upper: of the 26 letters from first on where there are no others, else of all characters.
-func cased(c *function.Call, s string, first byte, f func(rune) rune) string {
-	if len(s) > vector.PollBytes || !isASCII(vector.StringBytes(s)) {
-		return c.Mapped(s, f)
-	}
-	t := c.Text(len(s))
-	out := t.Extend(len(s))
-	for i := range out {
-		b := s[i]
-		if b-first < 26 {
-			b ^= 'a' - 'A'
-		}
-		out[i] = b
-	}
-	return t.String()
 }
 
 // concatTexts is text || text … of whole columns: eval makes one call of a chain of them.
