@@ -29,6 +29,12 @@ type automaton struct {
 	empty  bool // the text of no characters is a match
 }
 
+// maybeAutomaton is an automaton that is made when it is first asked for, where it can be.
+type maybeAutomaton struct {
+	*automaton
+	tried bool
+}
+
 const (
 	unknown int32 = iota
 	matched
