@@ -65,8 +65,8 @@ func (r *Regex) matchIn(s string) bool {
 		m.Scratch(r.size * 64)
 		r.auto = maybeAutomaton{newAutomaton(r.re), true}
 	}
-	if r.auto.automaton != nil && len(s) <= quickWork {
-		if is, ok := r.auto.in(s); ok {
+	if r.auto.automaton != nil {
+		if is, ok := r.auto.in(s, m); ok {
 			return is
 		}
 		r.auto.automaton = nil
