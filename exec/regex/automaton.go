@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/tributarydb/tributary/exec/vector"
 )
 
 // automaton says whether an expression matches somewhere in a text, one table look-up a byte. Its states are the sets of
@@ -29,6 +31,12 @@ type automaton struct {
 	empty  bool // the text of no characters is a match
 }
 
+// maybeAutomaton is an automaton that is made when it is first asked for, where it can be.
+type maybeAutomaton struct {
+	*automaton
+	tried bool
+}
+
 const (
 	unknown int32 = iota
 	matched
@@ -37,6 +45,7 @@ const (
 	// automatonStates and automatonSize bound the states and their instructions; what needs more is not an automaton.
 	automatonStates = 1 << 10
 	automatonSize   = 1 << 12
+	automatonPoll   = 1 << 14 // characters from one look at the meter to the next
 )
 
 // newAutomaton returns nil for expressions that look at more than the next character: edges of words and of lines.
@@ -65,8 +74,8 @@ func newAutomaton(re *regexp.Regexp) *automaton {
 	return a
 }
 
-// in reports whether s has a match; ok is false where there are too many states.
-func (a *automaton) in(s string) (is, ok bool) {
+// in reports whether s has a match, and asks the meter at times; ok is false where there are too many states.
+func (a *automaton) in(s string, m *vector.Meter) (is, ok bool) {
 	if s == "" {
 		return a.empty, true
 	}
@@ -76,7 +85,12 @@ func (a *automaton) in(s string) (is, ok bool) {
 			return false, true
 		}
 	}
+	asked := i + automatonPoll
 	for i < len(s) && at >= firstState {
+		if i >= asked {
+			m.Poll(4 * automatonPoll) // a look-up takes as long as some bytes
+			asked = i + automatonPoll
+		}
 		if c := s[i]; c < utf8.RuneSelf {
 			to := a.next[int(at)*utf8.RuneSelf+int(c)]
 			if to == unknown {

@@ -40,7 +40,7 @@ func TestAutomaton(t *testing.T) {
 			for n := r.IntN(7); n > 0; n-- {
 				s.WriteString(texts[r.IntN(len(texts))])
 			}
-			if got, ok := a.in(s.String()); !ok || got != re.MatchString(s.String()) {
+			if got, ok := a.in(s.String(), nil); !ok || got != re.MatchString(s.String()) {
 				t.Fatalf("%q in %q: %v, %v", p.String(), s.String(), got, ok)
 			}
 		}
@@ -58,7 +58,7 @@ func TestAutomaton(t *testing.T) {
 	for range 40000 {
 		s.WriteByte("ab"[r.IntN(2)])
 	}
-	if _, ok := a.in(s.String()); ok {
+	if _, ok := a.in(s.String(), nil); ok {
 		t.Errorf("%d states", len(a.states))
 	}
 }

@@ -27,21 +27,19 @@ import (
 // Regex is a compiled expression.
 type Regex struct {
 	source, flags string
-	re            *regexp.Regexp // finds the match
-	// back is set instead of re for expressions that only a backtracking matcher can match.
-	back *regexp2.Regexp
+	re            *regexp.Regexp  // finds the match
+	back          *regexp2.Regexp // set instead of re for expressions that only a backtracking matcher can match
 	// split, where set, matches the text found again, from end to end, with the quantifiers as they
 	// were written, to find the groups.
 	split *regexp.Regexp
 	// direct, where set, is what split is, and finds the match too if it must reach the end of the text.
 	direct *direct
-	auto   *automaton // says whether there is a match; made when that is first asked (tried), where it can be
-	tried  bool
 	once   *directNode // set for a literal, and for one or more characters of a set: matches are found without a machine
 	Groups int
 	Global bool
 	C      *function.Call // the call that uses it
 	size   int            // instructions of re
+	auto   maybeAutomaton // says whether there is a match
 	slow   *regexp2.Regexp
 	// looksBack: ^, \A or a word's edge sees what is before a match.
 	looksBack bool

@@ -61,16 +61,15 @@ func (r *Regex) matchIn(s string) bool {
 		}
 	}
 	m.Poll(vector.RowWork + len(s)/16)
-	if !r.tried {
-		r.tried = true
+	if !r.auto.tried {
 		m.Scratch(r.size * 64)
-		r.auto = newAutomaton(r.re)
+		r.auto = maybeAutomaton{newAutomaton(r.re), true}
 	}
-	if r.auto != nil && len(s) <= quickWork {
-		if is, ok := r.auto.in(s); ok {
+	if r.auto.automaton != nil {
+		if is, ok := r.auto.in(s, m); ok {
 			return is
 		}
-		r.auto = nil
+		r.auto.automaton = nil
 	}
 	if m == nil || vector.Product(int64(len(s)), int64(r.size)) <= quickWork {
 		return r.re.MatchString(s)

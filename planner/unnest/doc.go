@@ -4,7 +4,6 @@
 //	subquery.go        a subquery in an expression ─▶ an Apply beside it
 //	decorrelate.go     Apply ─▶ Join, where the right side has a shape that needs no more
 //	ordered.go         the last row before a value, or an aggregate up to it, as a window
-//	number.go          a number of the left rows as the key of what is over their own elements
 //	push_dependent.go  else the table of the outer columns' values goes down the right
 //	                   side, node by node, and the join is by these values
 //	push_join.go, push_recursive.go  … through joins, through recursive unions

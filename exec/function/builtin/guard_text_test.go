@@ -26,6 +26,7 @@ var free = map[string]string{
 	"function/textfn/encodings.go":  "names",
 	"function/textfn/like.go":       "patterns, charged where they are compiled",
 	"function/textfn/quote.go":      "names, charged by parseIdent",
+	"function/textfn/similar.go":    "charged by runesOf before",
 	"function/userfn/program.go":    "sources, which are bounded",
 	"function/userfn/value.go":      "charged by its callers",
 	"objname/reg.go":                "names",

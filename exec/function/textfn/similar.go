@@ -27,7 +27,7 @@ func addSimilar(t function.Table) {
 		return d, err
 	})))
 	t.Put("similarity(text,text)", function.Always(function.Try2(func(c *function.Call, s, u string) (float64, error) {
-		c.Meter().Scratch(32 * (len(s) + len(u)))
+		c.Meter().Scratch(48 * (len(s) + len(u) + 2))
 		return similarity(trigrams(s), trigrams(u)), nil
 	})))
 }

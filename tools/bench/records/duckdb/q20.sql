@@ -1,0 +1,2 @@
+-- lines by LIKE, ILIKE, SIMILAR TO and a regular expression
+SELECT count(*) FILTER (WHERE line LIKE '%code=E1_7%') AS a, count(*) FILTER (WHERE line ILIKE '%OVER LIMIT OF 3%') AS b, count(*) FILTER (WHERE regexp_matches(line, '\[(WARN|ERROR)\] pump-1[0-9]')) AS c, count(*) FILTER (WHERE regexp_matches(line, 'temp=9[0-9]\.[5-9]')) AS d, count(*) FILTER (WHERE NOT regexp_matches(line, 'error|warn', 'i')) AS e FROM logs

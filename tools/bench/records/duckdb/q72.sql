@@ -1,0 +1,2 @@
+-- labels as arrays: overlap and containment
+SELECT (SELECT count(*) FROM products WHERE string_split(labels[2:-2], ',') && ['a', 'z']) AS over, (SELECT count(*) FROM products WHERE string_split(labels[2:-2], ',') @> ['b', 'c']) AS has, (SELECT count(*) FROM products a JOIN products b ON a.sku < b.sku AND string_split(a.labels[2:-2], ',') && string_split(b.labels[2:-2], ',') WHERE a.launched = b.launched) AS pairs

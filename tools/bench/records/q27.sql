@@ -1,0 +1,3 @@
+-- rollup of time with shares of the level above
+WITH r AS (SELECT extract(year FROM placed)::integer AS y, extract(quarter FROM placed)::integer AS q, extract(month FROM placed)::integer AS m, sum(amount) AS s, grouping(extract(quarter FROM placed)::integer) AS gq, grouping(extract(month FROM placed)::integer) AS gm FROM orders GROUP BY ROLLUP (extract(year FROM placed)::integer, extract(quarter FROM placed)::integer, extract(month FROM placed)::integer))
+SELECT y, q, m, s, round(s / nullif(max(s) OVER (PARTITION BY gq + gm, y), 0), 4) AS share FROM r ORDER BY y NULLS LAST, q NULLS LAST, m NULLS LAST

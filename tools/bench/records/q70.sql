@@ -1,0 +1,2 @@
+-- the share of each null, unpivoted
+SELECT k, nulls, round(100.0 * nulls / n, 3) AS pct FROM (SELECT count(*) AS n, count(*) - count(channel) AS channel, count(*) - count(discount) AS discount, count(*) - count(coupon) AS coupon, count(*) - count(shipped) AS shipped FROM orders) t CROSS JOIN LATERAL (VALUES ('channel', channel), ('discount', discount), ('coupon', coupon), ('shipped', shipped)) AS v(k, nulls) ORDER BY k

@@ -1,0 +1,2 @@
+-- first, last and nth of a customer
+SELECT channel, count(*), sum(f) AS f, sum(l) AS l, sum(s) AS s FROM (SELECT DISTINCT customer, first_value(channel) OVER w AS channel, first_value(amount) OVER w AS f, last_value(amount) OVER w AS l, nth_value(amount, 2) OVER w AS s FROM orders WINDOW w AS (PARTITION BY customer ORDER BY placed, id ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING)) x GROUP BY channel ORDER BY channel NULLS FIRST

@@ -1,0 +1,2 @@
+-- fit of a line a channel, weights of sums
+SELECT channel, regr_slope(amount::double precision, discount) AS slope, regr_intercept(amount::double precision, discount) AS c, covar_samp(amount::double precision, discount) AS cov, regr_count(amount::double precision, discount) AS n, sum(amount * coalesce(discount::numeric, 0)) / sum(amount) AS w FROM orders GROUP BY channel ORDER BY channel NULLS LAST

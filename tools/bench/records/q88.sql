@@ -1,0 +1,2 @@
+-- a window over groups, and a share of the year
+SELECT to_date, s, sum(s) OVER (PARTITION BY extract(year FROM to_date) ORDER BY to_date) AS ytd, s - lag(s, 12) OVER (ORDER BY to_date) AS yoy, rank() OVER (ORDER BY s DESC) AS r, percent_rank() OVER (ORDER BY s) AS pr, cume_dist() OVER (ORDER BY s) AS cd FROM (SELECT date_trunc('month', placed)::date AS to_date, sum(amount) AS s FROM orders GROUP BY 1) m ORDER BY to_date
