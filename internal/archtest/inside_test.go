@@ -77,6 +77,7 @@ var knotted = map[string]exception{
 	"planner/bind/query":   {10, "queries contain queries: recursion"},
 	"planner/bind/scope":   {15, "names, relations and windows ask each other; they are to be types"},
 	"planner/ddl":          {23, "the methods of planner, a statement each"},
+	"planner/narrow":       {4, "an expression is as narrow as those in it: recursion"},
 	"planner/plan":         {15, "nodes and the list of their kinds"},
 	"planner/stage":        {9, "stages are cut inside what is cut: recursion"},
 	"planner/unnest":       {4, "subqueries contain subqueries: recursion"},

@@ -92,7 +92,7 @@ func fillBuffer(r *rule.Run, f *filled, d plan.BufferDef) error {
 		if err != nil {
 			return err
 		}
-		d.Root = arrange(restore(root, d.Cols), d.Cols)
+		d.Root = arrange(rule.Restore(root, d.Cols), d.Cols)
 		noteBuffer(r, d)
 	}
 	f.def, f.own = d, takeBuffers(r)

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/tributarydb/tributary/planner/expr"
-	"github.com/tributarydb/tributary/planner/fn"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/planner/props"
 	"github.com/tributarydb/tributary/planner/rewrite"
@@ -176,8 +175,8 @@ func (s *distinctSplit) regroup(a plan.AggItem) {
 	case "sum":
 		item.Expr = s.cast(s.sum(a.Call), a.Call.Typ)
 	case "avg":
-		sum := s.cast(s.sum(aggCall("sum", a.Call.Args[0])), types.Numeric)
-		n := s.cast(s.count(aggCall("count", a.Call.Args[0])), types.Numeric)
+		sum := s.cast(s.sum(rule.Aggregate("sum", a.Call.Args[0])), types.Numeric)
+		n := s.cast(s.count(rule.Aggregate("count", a.Call.Args[0])), types.Numeric)
 		over := rewrite.Operator("/", types.Numeric, types.Numeric)
 		item.Expr = s.cast(rewrite.CallOf(over.Func, "/", sum, n), a.Call.Typ) // NULL / 0 is NULL
 	default:
@@ -199,7 +198,7 @@ func (s *distinctSplit) part(c expr.AggCall) expr.Expr {
 
 // sum adds an aggregate's results over the parts.
 func (s *distinctSplit) sum(c expr.AggCall) expr.Expr {
-	call := aggCall("sum", s.part(c))
+	call := rule.Aggregate("sum", s.part(c))
 	call.Filter = s.within(0)
 	col := s.r.NewCol("sum", call.Typ)
 	s.outer.Aggs = append(s.outer.Aggs, plan.AggItem{Col: col, Call: call})
@@ -219,15 +218,4 @@ func (s *distinctSplit) cast(e expr.Expr, t types.Type) expr.Expr {
 		return e
 	}
 	return &expr.Cast{Arg: e, Typ: t}
-}
-
-// aggCall returns an aggregate of one argument, whose type must have it.
-func aggCall(name string, arg expr.Expr) expr.AggCall {
-	for _, f := range fn.Lookup(name) {
-		if len(f.Args) == 1 && (f.Args[0] == arg.Type().OID || f.Args[0] == types.AnyOID) {
-			physical, ret := f.BindArgs([]types.Type{arg.Type()})
-			return expr.AggCall{Fn: f, Args: []expr.Expr{rewrite.ToPhysical(arg, physical[0])}, Typ: ret}
-		}
-	}
-	panic("BUG: opt: there is no " + name + " of " + arg.Type().String())
 }

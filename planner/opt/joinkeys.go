@@ -102,7 +102,7 @@ func toCommonPhysical(a, b expr.Expr) (expr.Expr, expr.Expr, bool) {
 		return a, b, true
 	}
 	to := func(t types.Type) (expr.Expr, expr.Expr, bool) {
-		return castTo(a, t), castTo(b, t), true
+		return rewrite.CastTo(a, t), rewrite.CastTo(b, t), true
 	}
 	switch {
 	case ta.Class() == types.ClassNumeric && tb.Class() == types.ClassNumeric:
@@ -117,13 +117,6 @@ func toCommonPhysical(a, b expr.Expr) (expr.Expr, expr.Expr, bool) {
 		return a, b, ta.OID == tb.OID
 	}
 	return nil, nil, false
-}
-
-func castTo(e expr.Expr, t types.Type) expr.Expr {
-	if e.Type().SamePhysical(t) {
-		return e
-	}
-	return &expr.Cast{Arg: e, Typ: t}
 }
 
 // isText reports whether t is one of the types whose equality is that of their bytes.

@@ -81,7 +81,7 @@ func rewriteDML(r *rule.Run, d *plan.DML) (*plan.DML, error) {
 		if err != nil {
 			return nil, err
 		}
-		out.Source = restore(src, want)
+		out.Source = rule.Restore(src, want)
 		read.whole(out.Source)
 		return read, nil
 	})
@@ -177,29 +177,6 @@ func retyped(cols []plan.Column, root plan.Node) []plan.Column {
 		}
 	}
 	return out
-}
-
-// restore casts columns of n back to the physical representation in want.
-func restore(n plan.Node, want []plan.Column) plan.Node {
-	by := map[expr.ColID]types.Type{}
-	for _, c := range want {
-		by[c.ID] = c.Type
-	}
-	items := make([]plan.Item, 0, len(n.Schema()))
-	changed := false
-	for _, c := range n.Schema() {
-		it := rewrite.PassThrough(c)
-		if t, ok := by[c.ID]; ok && !t.SamePhysical(c.Type) && t.OID == c.Type.OID {
-			it.Col.Type = t
-			it.Expr = &expr.Cast{Arg: it.Expr, Typ: t}
-			changed = true
-		}
-		items = append(items, it)
-	}
-	if !changed {
-		return n
-	}
-	return &plan.Project{Input: n, Items: items}
 }
 
 // arrange makes n emit exactly cols, in order.

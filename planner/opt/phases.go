@@ -3,6 +3,7 @@ package opt
 import (
 	"github.com/tributarydb/tributary/planner/derive"
 	"github.com/tributarydb/tributary/planner/late"
+	"github.com/tributarydb/tributary/planner/narrow"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/planner/rule"
 	"github.com/tributarydb/tributary/planner/unnest"
@@ -55,7 +56,7 @@ var phases = []phase{
 	{"latecolumns", ruleLateColumns},
 	{"runcondition", ruleRunCondition},
 	{"wholewindows", ruleWholeWindows},
-	{"narrow", ruleNarrow},
+	{"narrow", narrow.Numbers},
 	{"joinkeys", ruleJoinKeys},
 	{"residualonce", ruleResidualOnce},
 	{"constantrows", unnest.ConstantRows},

@@ -61,7 +61,7 @@ func otherValue(r *rule.Run, j *plan.Join, need plan.ColSet) plan.Node {
 		return nil
 	}
 	extreme := func(name string) *expr.Col {
-		call := aggCall(name, value)
+		call := rule.Aggregate(name, value)
 		col := r.NewCol(name, call.Typ)
 		agg.Aggs = append(agg.Aggs, plan.AggItem{Col: col, Call: call})
 		return rewrite.ColOf(col)

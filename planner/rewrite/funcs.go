@@ -76,6 +76,14 @@ func ToPhysical(e expr.Expr, t types.Type) expr.Expr {
 	return &expr.Cast{Arg: e, Typ: t}
 }
 
+// CastTo casts e to t where it has another type or is represented otherwise.
+func CastTo(e expr.Expr, t types.Type) expr.Expr {
+	if e.Type().SamePhysical(t) {
+		return e
+	}
+	return &expr.Cast{Arg: e, Typ: t}
+}
+
 // SameValue returns the expression that l and r are NULL or the very same value, which equal
 // values of a type without exact equality, or with none at all, need not be.
 func SameValue(l, r expr.Expr) expr.Expr {

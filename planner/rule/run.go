@@ -2,6 +2,7 @@ package rule
 
 import (
 	"github.com/tributarydb/tributary/planner/expr"
+	"github.com/tributarydb/tributary/planner/fn"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/planner/props"
 	"github.com/tributarydb/tributary/planner/rewrite"
@@ -153,4 +154,38 @@ func Positional(n plan.Node) bool {
 		return true
 	}
 	return false
+}
+
+// Restore casts columns of n back to the physical representation in want.
+func Restore(n plan.Node, want []plan.Column) plan.Node {
+	by := map[expr.ColID]types.Type{}
+	for _, c := range want {
+		by[c.ID] = c.Type
+	}
+	items := make([]plan.Item, 0, len(n.Schema()))
+	changed := false
+	for _, c := range n.Schema() {
+		it := rewrite.PassThrough(c)
+		if t, ok := by[c.ID]; ok && !t.SamePhysical(c.Type) && t.OID == c.Type.OID {
+			it.Col.Type = t
+			it.Expr = &expr.Cast{Arg: it.Expr, Typ: t}
+			changed = true
+		}
+		items = append(items, it)
+	}
+	if !changed {
+		return n
+	}
+	return &plan.Project{Input: n, Items: items}
+}
+
+// Aggregate returns an aggregate of one argument, whose type must have it.
+func Aggregate(name string, arg expr.Expr) expr.AggCall {
+	for _, f := range fn.Lookup(name) {
+		if len(f.Args) == 1 && (f.Args[0] == arg.Type().OID || f.Args[0] == types.AnyOID) {
+			physical, ret := f.BindArgs([]types.Type{arg.Type()})
+			return expr.AggCall{Fn: f, Args: []expr.Expr{rewrite.ToPhysical(arg, physical[0])}, Typ: ret}
+		}
+	}
+	panic("BUG: planner: there is no " + name + " of " + arg.Type().String())
 }

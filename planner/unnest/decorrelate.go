@@ -51,7 +51,7 @@ func sink(r *rule.Run, n plan.Node, conds []expr.Expr) plan.Node {
 		var down, up []expr.Expr
 		out := plan.Emits(k)
 		for _, c := range conds {
-			if cols := rewrite.ColumnsOf(c); may && len(cols) > 0 && rewrite.Subset(cols, out) && !rewrite.IsVolatile(c) {
+			if cols := rewrite.ColumnsOf(c); may && len(cols) > 0 && rewrite.Subset(cols, out) {
 				down = append(down, c)
 			} else {
 				up = append(up, c)
@@ -62,7 +62,11 @@ func sink(r *rule.Run, n plan.Node, conds []expr.Expr) plan.Node {
 	}
 	switch m := n.(type) {
 	case *plan.Filter:
-		return sink(r, m.Input, append(conds[:len(conds):len(conds)], m.Conds...))
+		all := append(m.Conds[:len(m.Conds):len(m.Conds)], conds...)
+		if i := slices.IndexFunc(all, rewrite.IsVolatile); i >= 0 { // it stays, and so do those after it
+			return rewrite.Filter(sink(r, m.Input, all[:i]), all[i:])
+		}
+		return sink(r, m.Input, all)
 	case *plan.Apply:
 		n = m.WithChildren([]plan.Node{below(m.L, true), below(m.R, false)})
 	case *plan.Join:
@@ -220,7 +224,7 @@ func (d *decorrelator) join(a *plan.Apply) plan.Node {
 	kind, on := a.Kind, a.On
 	switch kind {
 	case plan.AntiNull:
-		if !d.plainNotIn(a) {
+		if !plainNotIn(a) {
 			kind = plan.Anti
 			on = rule.NotFalse(on)
 		}
@@ -247,7 +251,7 @@ func (d *decorrelator) join(a *plan.Apply) plan.Node {
 
 // plainNotIn reports whether a NOT IN is one equality of a left expression with
 // a right one, which is all AntiNull can do.
-func (d *decorrelator) plainNotIn(a *plan.Apply) bool {
+func plainNotIn(a *plan.Apply) bool {
 	if len(a.On) != 1 {
 		return false
 	}

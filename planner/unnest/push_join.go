@@ -126,7 +126,7 @@ func (d *decorrelator) pushOuterTables(n *plan.Join, kind plan.JoinKind, l, r *t
 	}
 	a := &plan.Apply{Kind: kind, L: j.L, R: j.R, On: j.On, MarkCol: n.MarkCol}
 	d.addConds(a, extra)
-	if a.Kind == plan.AntiNull && !d.plainNotIn(a) {
+	if a.Kind == plan.AntiNull && !plainNotIn(a) {
 		a.Kind, a.On = plan.Anti, rule.NotFalse(a.On)
 	}
 	j.Kind, j.On = a.Kind, a.On

@@ -1,4 +1,4 @@
-package opt
+package narrow
 
 import (
 	"slices"
@@ -8,6 +8,7 @@ import (
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/planner/props"
 	"github.com/tributarydb/tributary/planner/rewrite"
+	"github.com/tributarydb/tributary/planner/rule"
 	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -73,7 +74,7 @@ func (w *narrower) linearSums(n *plan.Aggregate) plan.Node {
 			continue
 		}
 		add := func(name string, arg expr.Expr) expr.Expr {
-			call := w.sum(aggCall(name, arg), n.Input)
+			call := w.sum(rule.Aggregate(name, arg), n.Input)
 			col := w.r.NewCol(name, call.Typ)
 			added = append(added, plan.AggItem{Col: col, Call: call})
 			return rewrite.ColOf(col)
@@ -104,7 +105,7 @@ func (w *narrower) linearSums(n *plan.Aggregate) plan.Node {
 	for _, col := range n.Schema() {
 		it := rewrite.PassThrough(col)
 		if i := slices.IndexFunc(n.Aggs, func(a plan.AggItem) bool { return a.Col.ID == col.ID }); i >= 0 && made[i] != nil {
-			it.Expr = castTo(made[i], col.Type)
+			it.Expr = rewrite.CastTo(made[i], col.Type)
 		}
 		items = append(items, it)
 	}
@@ -114,7 +115,7 @@ func (w *narrower) linearSums(n *plan.Aggregate) plan.Node {
 // quotient is sum / n as avg computes it; NULL / 0 is NULL.
 func quotient(sum, n expr.Expr) expr.Expr {
 	over := rewrite.Operator("/", types.Numeric, types.Numeric)
-	return rewrite.CallOf(over.Func, "/", castTo(sum, types.Numeric), castTo(n, types.Numeric))
+	return rewrite.CallOf(over.Func, "/", rewrite.CastTo(sum, types.Numeric), rewrite.CastTo(n, types.Numeric))
 }
 
 // linear is a·x + b. lo and hi are the bounds of its values, where they are integers.
@@ -147,7 +148,7 @@ func (l linear) sum(s, n expr.Expr, t types.Type, rows float64) expr.Expr {
 		return &expr.Const{Val: d, Typ: types.Numeric}
 	}
 	do := func(op string, x, y expr.Expr) expr.Expr {
-		return rewrite.CallOf(rewrite.Operator(op, in, in).Func, op, castTo(x, in), castTo(y, in))
+		return rewrite.CallOf(rewrite.Operator(op, in, in).Func, op, rewrite.CastTo(x, in), rewrite.CastTo(y, in))
 	}
 	out := s
 	if !isNumber(l.a, 1) {
@@ -160,7 +161,7 @@ func (l linear) sum(s, n expr.Expr, t types.Type, rows float64) expr.Expr {
 	default:
 		out = do("+", out, do("*", lit(l.b), n))
 	}
-	return castTo(out, t)
+	return rewrite.CastTo(out, t)
 }
 
 // bounds finds those of expressions over the rows of a plan.

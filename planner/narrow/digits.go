@@ -1,4 +1,4 @@
-package opt
+package narrow
 
 import (
 	"math"
@@ -14,14 +14,14 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// ruleNarrow tightens the digits that fixed numerics are known to have, by the zone maps of the
+// Numbers tightens the digits that fixed numerics are known to have, by the zone maps of the
 // snapshot, and binds calls again with them. A numeric(15,2) times a numeric(15,2) may have 30
 // digits and must be represented as variable; but prices below 10^5 and discounts below 1 make a
 // product of 12 digits, which int64 arithmetic holds without a check; and so can a sum of them over
 // the present rows.
 //
 // The bound is true of this snapshot only: such a plan must not outlive it.
-func ruleNarrow(r *rule.Run, n plan.Node, _ plan.ColSet) (plan.Node, error) {
+func Numbers(r *rule.Run, n plan.Node, _ plan.ColSet) (plan.Node, error) {
 	w := &narrower{r: r, types: map[expr.ColID]types.Type{}, finite: map[expr.ColID][2]int64{}}
 	return w.tree(n), nil
 }
@@ -59,7 +59,7 @@ func (w *narrower) tree(n plan.Node) plan.Node {
 		}
 		return &c
 	case *plan.TableWrite:
-		return rule.With1(n, restore(n.Input, before[0].Schema()))
+		return rule.With1(n, rule.Restore(n.Input, before[0].Schema()))
 	case *plan.ProjectSet:
 		// Set-returning functions are bound to the types they had.
 		return plan.MapExprs(n, w.keep)
@@ -76,7 +76,7 @@ func (w *narrower) asBefore(n plan.Node, cols []plan.Column) plan.Node {
 			want[i].Type = cols[i].Type
 		}
 	}
-	m := restore(n, want)
+	m := rule.Restore(n, want)
 	if m != n {
 		for _, c := range s {
 			delete(w.types, c.ID)
@@ -400,7 +400,7 @@ func (w *narrower) setOp(n *plan.SetOp) plan.Node {
 				want[j].Type = n.Cols[j].Type
 			}
 		}
-		c.Inputs[i] = restore(in, want)
+		c.Inputs[i] = rule.Restore(in, want)
 	}
 	return &c
 }

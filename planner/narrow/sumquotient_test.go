@@ -1,4 +1,4 @@
-package opt
+package narrow
 
 import (
 	"math/rand"
@@ -104,9 +104,6 @@ func TestSumQuotientsPlan(t *testing.T) {
 		s := got.Schema()
 		if len(s) != 2 || s[0].ID != 2 || s[1].ID != 3 || s[1].Type != types.Numeric {
 			t.Errorf("%d rows: columns %v", rows, s)
-		}
-		if err := Validate(got, false); err != nil {
-			t.Error(err)
 		}
 	}
 }

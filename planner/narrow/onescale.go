@@ -1,9 +1,10 @@
-package opt
+package narrow
 
 import (
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/planner/rewrite"
+	"github.com/tributarydb/tributary/planner/rule"
 	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -107,14 +108,14 @@ func (w *narrower) scaledSums(n *plan.Aggregate) plan.Node {
 			continue
 		}
 		add := func(name string, arg expr.Expr) expr.Expr {
-			call := aggCall(name, arg)
+			call := rule.Aggregate(name, arg)
 			call.Filter = a.Call.Filter
 			call = w.sum(call, n.Input)
 			col := w.r.NewCol(name, call.Typ)
 			c.Aggs = append(c.Aggs, plan.AggItem{Col: col, Call: call})
 			return rewrite.ColOf(col)
 		}
-		sum, fine := castTo(add("sum", o.all), types.Numeric), add("count", o.fine)
+		sum, fine := rewrite.CastTo(add("sum", o.all), types.Numeric), add("count", o.fine)
 		made[a.Col.ID] = &expr.Case{
 			Typ: types.Numeric,
 			Whens: []expr.When{{
@@ -130,7 +131,7 @@ func (w *narrower) scaledSums(n *plan.Aggregate) plan.Node {
 	for _, col := range n.Schema() {
 		it := rewrite.PassThrough(col)
 		if e, ok := made[col.ID]; ok {
-			it.Expr = castTo(e, col.Type)
+			it.Expr = rewrite.CastTo(e, col.Type)
 		}
 		items = append(items, it)
 	}
