@@ -27,6 +27,7 @@ type automaton struct {
 	ends   []bool           // by state: the end of the text here is a match
 	seen   []uint32         // of closure: in which round an instruction was added
 	round  uint32
+	size   int // of all sets
 	begin  int32
 	empty  bool // the text of no characters is a match
 }
@@ -42,9 +43,11 @@ const (
 	matched
 	dead
 	firstState
-	// automatonStates and automatonSize bound the states and their instructions; what needs more is not an automaton.
+	// automatonStates, automatonSize and automatonSets bound the states, the instructions and those of all states: about a
+	// megabyte. What needs more is not an automaton.
 	automatonStates = 1 << 10
 	automatonSize   = 1 << 12
+	automatonSets   = 1 << 16
 	automatonPoll   = 1 << 14 // characters from one look at the meter to the next
 )
 
@@ -177,7 +180,7 @@ func (a *automaton) state(set []uint32) (id int32, ok bool) {
 	if id, ok = a.ids[key]; ok {
 		return id, true
 	}
-	if len(a.states) == automatonStates {
+	if a.size += len(set); len(a.states) == automatonStates || a.size > automatonSets {
 		return dead, false
 	}
 	id = int32(len(a.states))
