@@ -72,7 +72,7 @@ func (o *greedy) Close() error {
 // TestGivesWay: a sort and an aggregation spill when an operator below or above them needs memory,
 // and the rows are the same.
 func TestGivesWay(t *testing.T) {
-	const budget, most = 8 << 20, 6 << 20
+	const budget, most = 8 << 20, 7 << 20
 	ts := []types.Type{types.Int4, types.Int8, types.Text}
 	r := rand.New(rand.NewSource(8))
 	tb := optest.Table{Types: ts}
