@@ -22,7 +22,7 @@ import (
 	"github.com/tributarydb/tributary/cmd/shell"
 )
 
-//go:embed demodata/*.gz
+//go:embed demodata/*.gz demodata/*.zst
 var demodata embed.FS
 
 // demo shows the whole idea on real data: three nodes in one process, on temporary
@@ -159,7 +159,7 @@ var steps = []struct {
 }{
 	{"Load: 150,000 US flights of 2001 and the airports (U.S. Bureau of Transportation Statistics, data.gov)", 0,
 		"CREATE TABLE airports AS SELECT * FROM read_csv('$DIR/airports.csv.gz')"},
-	{"", 0, "CREATE TABLE flights AS SELECT * FROM read_csv('$DIR/flights.csv.gz')"},
+	{"", 0, "CREATE TABLE flights AS SELECT * FROM read_csv('$DIR/flights.csv.zst')"},
 	{"Look, through another node", 1, "SELECT * FROM flights ORDER BY departed LIMIT 3"},
 	{"", 1, "SELECT name, state, leader FROM cluster.nodes ORDER BY name"},
 	{"Join and aggregate", 2, `SELECT a.city, a.state, count(*) AS flights, round(avg(f.delay), 1) AS mean_delay,
