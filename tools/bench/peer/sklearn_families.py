@@ -51,7 +51,8 @@ def stored(x, y=None, kind="float8"):
     columns = [f"x{j}" for j in range(x.shape[1])] + (["y"] if y is not None else [])
     rows = x if y is None else np.column_stack([x, y])
     c.execute("drop table if exists bench_rows")
-    c.execute(f"create table bench_rows (i int, {', '.join(f'{k} {kind if k == "y" else "float8"}' for k in columns)})")
+    typed = [f"{k} {kind if k == 'y' else 'float8'}" for k in columns]
+    c.execute(f"create table bench_rows (i int, {', '.join(typed)})")
     with c.cursor().copy("copy bench_rows from stdin (format csv)") as copy:
         for part in np.array_split(np.arange(len(rows)), max(1, len(rows) // 50_000)):
             text = io.StringIO()
