@@ -33,6 +33,9 @@ func RangeSides(cond expr.Expr, l, r plan.ColSet) (op string, right, left expr.E
 	return op, a, b, over(a, r) && over(b, l) && orderedAlike(b.Type(), a.Type())
 }
 
+// LongLists is how many right rows of a key there must be on average for ranges to find them in an order.
+const LongLists = 8
+
 // JoinRanges returns those of a join's conditions that are ranges of a right column in left ones.
 func JoinRanges(j *plan.Join) (out []JoinRange) {
 	if j.Kind == plan.Mark {

@@ -473,7 +473,7 @@ func (d *describer) join(e *entry, n *plan.Join) {
 	ranges := rewrite.JoinRanges(n)
 	switch {
 	case len(n.LKeys) > 0:
-		if d.rows(pairsOf(n)) < longLists*d.rows(n.L) {
+		if d.rows(pairsOf(n)) < rewrite.LongLists*d.rows(n.L) { // joins decide by the rows that there are
 			ranges = nil
 		}
 	case len(ranges) > 0:
@@ -514,10 +514,6 @@ func (d *describer) join(e *entry, n *plan.Join) {
 	e.add("Range Cond", d.condText(within)...)
 	e.add("Join Filter", d.condText(filter)...)
 }
-
-// longLists is how many right rows of a key there must be for ranges to find them in an order; joins decide by the rows
-// that there are.
-const longLists = 8
 
 // pairsOf is the join of all pairs with equal keys.
 func pairsOf(n *plan.Join) *plan.Join {

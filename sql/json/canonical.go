@@ -1,6 +1,9 @@
 package json
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // quickCanonical writes the text of a jsonb value from a json text in one pass, of texts that need no closer look: most
 // are. ok is false where numbers may be spelt otherwise, or keys have escapes or duplicates.
@@ -44,6 +47,15 @@ func appendMembers(dst []byte, w Walker) (_ []byte, ok bool) {
 		name     string
 		from, to int
 	}
+	order := func(a, b member) int {
+		switch {
+		case a.name == b.name:
+			return 0
+		case keyLess(a.name, b.name):
+			return -1
+		}
+		return 1
+	}
 	var few [16]member
 	found, base := few[:0], len(dst)
 	for w.Next() {
@@ -56,20 +68,16 @@ func appendMembers(dst []byte, w Walker) (_ []byte, ok bool) {
 			return dst, false
 		}
 		m.to = len(dst)
-		at := len(found)
 		found = append(found, m)
-		for ; at > 0 && !keyLess(found[at-1].name, m.name); at-- {
-			if found[at-1].name == m.name {
-				return dst, false
-			}
-			found[at] = found[at-1]
-		}
-		found[at] = m
 	}
+	slices.SortFunc(found, order)
 	written := len(dst)
 	dst = append(dst, '{')
 	for i, m := range found {
 		if i > 0 {
+			if m.name == found[i-1].name {
+				return dst, false
+			}
 			dst = append(dst, ", "...)
 		}
 		dst = append(dst, dst[m.from:m.to]...)

@@ -44,19 +44,20 @@ func asofJoin(s *source, i int) (kind string, join int) {
 	return kind, join
 }
 
-// asofBegins reports whether such a join begins at token i. An alias of this name, which PostgreSQL allows, is told by
-// its use.
-func asofBegins(s *source, i, lo, hi int, isAlias *bool) bool {
-	if _, join := asofJoin(s, i); i == lo || join == 0 || !s.IsWord(i, "asof") || s.IsSelf(i-1, '.') || s.IsWord(i-1, "as") {
-		return false
+// asofBegins reports whether such a join begins at token i, unless asofNames.
+func asofBegins(s *source, i, lo int) bool {
+	_, join := asofJoin(s, i)
+	return i > lo && join > 0 && s.IsWord(i, "asof") && !s.IsSelf(i-1, '.') && !s.IsWord(i-1, "as")
+}
+
+// asofNames reports whether a relation is called asof, which PostgreSQL allows, and used by this name.
+func asofNames(s *source, lo, hi int) bool {
+	for i := lo; i < hi; i++ {
+		if s.IsWord(i, "asof") && s.IsSelf(i+1, '.') {
+			return true
+		}
 	}
-	if isAlias == nil {
-		return true
-	}
-	for k := lo; k < hi && !*isAlias; k++ {
-		*isAlias = s.IsWord(k, "asof") && s.IsSelf(k+1, '.')
-	}
-	return !*isAlias
+	return false
 }
 
 // endsJoin are the words that end the condition of a join.

@@ -28,10 +28,10 @@ type survey struct {
 
 func (s *source) survey(lo, hi int) survey {
 	var v survey
-	var open []int32 // brackets open at this place
-	crossed := false // they do not match
-	named := false   // a relation of relation.go may be among them
-	asofAlias := false
+	var open []int32   // brackets open at this place
+	crossed := false   // they do not match
+	named := false     // a relation of relation.go may be among them
+	asofNamed := false // ASOF is a relation's name
 	refuse := func(err error) {
 		if v.err == nil {
 			v.err = err
@@ -54,13 +54,16 @@ func (s *source) survey(lo, hi int) survey {
 			case 2:
 				v.rewrite = v.rewrite || s.modelAt(i, hi) || s.listAt(i, hi) > 0
 			case 4:
-				if !s.MySQL && asofBegins(s, i, lo, hi, &asofAlias) {
+				if !s.MySQL && asofBegins(s, i, lo) {
+					if v.asofs == nil {
+						v.asofs, asofNamed = map[int]asof{}, asofNames(s, lo, hi)
+					}
+					if asofNamed {
+						continue
+					}
 					a, err := asofAt(s, i, hi)
 					if v.early == nil {
 						v.early = err
-					}
-					if v.asofs == nil {
-						v.asofs = map[int]asof{}
 					}
 					v.rewrite, v.asofs[i] = true, a
 				}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/tributarydb/tributary/exec/kernel"
 	"github.com/tributarydb/tributary/exec/mem"
+	"github.com/tributarydb/tributary/planner/rewrite"
 )
 
 // listOrder makes the order of a table's lists once all rows are in them. Threads share the places of heads:
@@ -43,12 +44,8 @@ type orderedRow struct {
 	id  uint32
 }
 
-const (
-	// pieceHeads is how many places of heads a thread takes at once.
-	pieceHeads = 1 << 14
-	// longLists is how many rows there are in the list of a row on average where an order of them pays.
-	longLists = 8
-)
+// pieceHeads is how many places of heads a thread takes at once.
+const pieceHeads = 1 << 14
 
 // newListOrder begins to make an order; nil where there is none to make.
 func newListOrder(t *hashTable) *listOrder {
@@ -122,7 +119,7 @@ func (l *listOrder) begin(acct *mem.Account) {
 		p.rows, l.rows = l.rows, l.rows+p.rows
 		squares += p.squares
 	}
-	if len(l.t.keys) > 0 && squares < longLists*int64(l.rows) {
+	if len(l.t.keys) > 0 && squares < rewrite.LongLists*int64(l.rows) {
 		return
 	}
 	if kept, making := l.t.cfg.ranges.orderBytes(); acct != nil && !acct.Try(int64(l.rows)*(kept+making)) {
