@@ -209,14 +209,17 @@ func (w *Windows) left(rows int64) int64 {
 }
 
 // Left returns how many rows of a view, one partition of them after the other, are of partitions
-// there of which a row is left over.
-func (w *Windows) Left(v *View) (rows int) {
+// there that are shorter than a window, and how many of longer ones of which a row is left over.
+func (w *Windows) Left(v *View) (short, uneven int) {
 	eachRun(v.Rows, func(i, j int) bool { return block.RowHash(v.rec(i)) == block.RowHash(v.rec(j)) }, func(from, to int) {
-		if w.left(int64(to-from)) > 0 {
-			rows += to - from
+		switch rows := to - from; {
+		case rows < w.Length:
+			short += rows
+		case w.left(int64(rows)) > 0:
+			uneven += rows
 		}
 	})
-	return rows
+	return short, uneven
 }
 
 // Short returns the partitions that have fewer rows on all nodes together than a
