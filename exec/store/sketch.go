@@ -1,6 +1,8 @@
 package store
 
 import (
+	"encoding/binary"
+	"math/bits"
 	"unsafe"
 
 	"github.com/apache/arrow/go/v15/arrow"
@@ -27,6 +29,8 @@ func (b *builder) observe(arr arrow.Array, lo, hi int) {
 			break
 		}
 		switch w := b.width; w {
+		case 2:
+			observeShorts(&b.sketch, arr, lo, hi)
 		case 4:
 			observeNumbers[uint32](&b.sketch, arr, lo, hi)
 		case 8:
@@ -52,6 +56,31 @@ func observeNumbers[T uint32 | uint64](s *sketch.Sketch, arr arrow.Array, lo, hi
 		least, most = vals[lo], vals[hi]
 	}
 	sketch.AddNumbers(s, vals, null.valid, null.off, least, most)
+}
+
+// observeShorts is observe for values of two bytes: there are so few that each is hashed once.
+func observeShorts(s *sketch.Sketch, arr arrow.Array, lo, hi int) {
+	d, null := arr.Data(), nullsOf(arr)
+	b := d.Buffers()[1].Bytes()
+	vals := unsafe.Slice((*uint16)(unsafe.Pointer(unsafe.SliceData(b))), d.Offset()+d.Len())[d.Offset():]
+	if lo >= 0 && vals[lo] == vals[hi] {
+		vals, null = vals[lo:lo+1], nulls{}
+	}
+	var seen [1 << 16 / 64]uint64
+	last := -1 // rows often repeat it
+	for i, v := range vals {
+		if int(v) != last && !null.at(i) {
+			last = int(v)
+			seen[v>>6] |= 1 << (v & 63)
+		}
+	}
+	for i, word := range seen {
+		for ; word != 0; word &= word - 1 {
+			var value [2]byte
+			binary.LittleEndian.PutUint16(value[:], uint16(64*i+bits.TrailingZeros64(word)))
+			s.Add(kernel.HashBytes(value[:]))
+		}
+	}
 }
 
 // observeBytes is observe for strings and bytes, whose hashes once may need too.

@@ -3,6 +3,7 @@ package store_test
 import (
 	"math"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/tributarydb/tributary/exec/mem"
@@ -100,7 +101,15 @@ func TestDistinct(t *testing.T) {
 		"powers of two":    func(i int64) types.Datum { return int64(1) << (i % 62) },
 		"texts":            text(func(i int64) int64 { return i * 7919 % n }),
 		"few texts":        text(func(i int64) int64 { return i % 1000 }),
-		"round floats":     func(i int64) types.Datum { return float64(i * 7919 % n) },
+		"shorts":           func(i int64) types.Datum { return i*7919%n - 1<<15 },
+		"few shorts":       func(i int64) types.Datum { return i % 300 },
+		"one short, NULLs": func(i int64) types.Datum {
+			if i%3 == 0 {
+				return nil
+			}
+			return int64(-5)
+		},
+		"round floats": func(i int64) types.Datum { return float64(i * 7919 % n) },
 	} {
 		columns := []store.WriterColumn{{Num: 1, Type: types.Int8}}
 		switch value(0).(type) {
@@ -109,10 +118,14 @@ func TestDistinct(t *testing.T) {
 		case float64:
 			columns[0].Type = types.Float8
 		}
+		if strings.Contains(name, "short") {
+			columns[0].Type = types.Int2
+		}
 		data, seen := make(rows, n), map[types.Datum]bool{}
 		for i := range data {
-			data[i] = []types.Datum{value(int64(i))}
-			seen[data[i][0]] = true
+			if data[i] = []types.Datum{value(int64(i))}; data[i][0] != nil {
+				seen[data[i][0]] = true
+			}
 		}
 		w := open(t, nil).NewWriter(store.WriterOptions{Columns: columns, InlineBytes: -1, Account: pool.Account("w", false)})
 		if err := w.Write(ctx, batchOf(t, columns, data, false)); err != nil {
