@@ -5,6 +5,7 @@ import (
 	"math/bits"
 
 	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
 )
 
 // ValidRuns calls f for each longest run of rows [from, to) that are not NULL,
@@ -53,4 +54,31 @@ func bitsAt(bm []byte, i int) uint64 {
 		b = append(make([]byte, 0, 9), b...)[:9]
 	}
 	return binary.LittleEndian.Uint64(b)>>shift | uint64(b[8])<<(64-shift) // a shift by 64 yields 0
+}
+
+// Trues appends the rows of arr that are true, and neither false nor NULL.
+func Trues(rows []int32, arr *array.Boolean) []int32 {
+	d := arr.Data()
+	bufs, off, n := d.Buffers(), d.Offset(), arr.Len()
+	if n == 0 {
+		return rows
+	}
+	vals := bufs[1].Bytes()
+	var valid []byte
+	if arr.NullN() > 0 {
+		valid = bufs[0].Bytes()
+	}
+	for at := 0; at < n; at += 64 {
+		w := bitsAt(vals, off+at)
+		if valid != nil {
+			w &= bitsAt(valid, off+at)
+		}
+		if n-at < 64 {
+			w &= 1<<(n-at) - 1
+		}
+		for ; w != 0; w &= w - 1 {
+			rows = append(rows, int32(at+bits.TrailingZeros64(w)))
+		}
+	}
+	return rows
 }

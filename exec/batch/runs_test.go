@@ -2,6 +2,7 @@ package batch_test
 
 import (
 	"math/rand"
+	"slices"
 	"testing"
 
 	"github.com/apache/arrow/go/v15/arrow"
@@ -41,6 +42,30 @@ func TestValidRuns(t *testing.T) {
 			if is == arr.IsNull(i) {
 				t.Fatalf("row %d of %d is valid: %v, found %v", i, arr.Len(), arr.IsValid(i), is)
 			}
+		}
+	}
+}
+
+// TestTrues: the rows found are those that are true, wherever in its bitmaps an array begins and ends.
+func TestTrues(t *testing.T) {
+	r := rand.New(rand.NewSource(2))
+	for range 2000 {
+		n := r.Intn(300)
+		vals, valid := make([]byte, batch.BitmapBytes(n)), make([]byte, batch.BitmapBytes(n))
+		r.Read(vals)
+		if r.Read(valid); r.Intn(2) == 0 {
+			valid = nil
+		}
+		from := r.Intn(n + 1)
+		arr := array.NewSlice(batch.FromBits(vals, valid, n), int64(from), int64(from+r.Intn(n-from+1))).(*array.Boolean)
+		var want []int32
+		for i := range arr.Len() {
+			if arr.IsValid(i) && arr.Value(i) {
+				want = append(want, int32(i))
+			}
+		}
+		if got := batch.Trues(nil, arr); !slices.Equal(got, want) {
+			t.Fatalf("%d rows from %d on: %v, want %v", arr.Len(), from, got, want)
 		}
 	}
 }

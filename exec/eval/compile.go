@@ -135,8 +135,7 @@ func (c *compiler) plain(e expr.Expr) (node, error) {
 	case *expr.AnyAll:
 		return c.anyAll(e)
 	case *expr.Coalesce:
-		args, err := c.all(e.Args)
-		return &coalesceNode{args: args, typ: e.Typ}, err
+		return c.coalesce(e)
 	case *expr.MinMax:
 		args, err := c.all(e.Args)
 		return &minMaxNode{args: args, greatest: e.Greatest, typ: e.Typ}, err

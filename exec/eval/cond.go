@@ -1,27 +1,41 @@
 package eval
 
 import (
+	"encoding/binary"
+	"math/bits"
+
+	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/vector"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// caseNode is CASE: each condition is computed for the rows that no branch has
-// taken yet, each result for the rows of its branch.
+// caseNode is CASE. Which arm each row takes is found first, a condition being computed for the rows that have none yet
+// or, where that is harmless, for all; then the results of the arms that some row takes.
 type caseNode struct {
-	conds []node
-	thens []node
-	els   node // nil: NULL
+	conds []optional
+	arms  []optional // a result for each condition, and that of ELSE
 	typ   types.Type
+	texts *armTexts // where all results are constant texts
 	at    vector.Places
 }
 
+// mostArms is how many arms have a number each in a byte; what follows them is a CASE of its own.
+const mostArms = 200
+
 func (c *compiler) caseOf(e *expr.Case) (node, error) {
+	whens, els := e.Whens, e.Else
+	if len(whens) > mostArms {
+		whens, els = whens[:mostArms], &expr.Case{Whens: whens[mostArms:], Else: els, Typ: e.Typ}
+	}
+	if els == nil {
+		els = &expr.Const{Typ: e.Typ}
+	}
 	n := &caseNode{typ: e.Typ}
 	if c.again {
 		c.resting = append(c.resting, n)
 	}
-	for _, w := range e.Whens {
+	for _, w := range whens {
 		cond, err := c.compile(w.Cond)
 		if err != nil {
 			return nil, err
@@ -30,70 +44,137 @@ func (c *compiler) caseOf(e *expr.Case) (node, error) {
 		if err != nil {
 			return nil, err
 		}
-		n.conds, n.thens = append(n.conds, cond), append(n.thens, then)
+		n.conds, n.arms = append(n.conds, newOptional(cond, w.Cond)), append(n.arms, newOptional(then, w.Then))
 	}
-	if e.Else != nil {
-		var err error
-		if n.els, err = c.compile(e.Else); err != nil {
-			return nil, err
-		}
+	last, err := c.compile(els)
+	if err != nil {
+		return nil, err
 	}
+	n.arms = append(n.arms, newOptional(last, els))
+	n.texts = textsOf(n.arms, e.Typ)
 	return n, nil
 }
 
 func (n *caseNode) rest() { n.at = vector.Places{} }
 
 func (n *caseNode) eval(fr *frame) (*vector.Vec, error) {
-	rest := countUp(fr.a, fr.n)
-	var parts []vector.Part
-	for k, cond := range n.conds {
-		if len(rest) == 0 {
-			break
+	arm, count, err := n.choose(fr)
+	if err != nil {
+		return nil, err
+	}
+	if n.texts != nil {
+		return n.texts.of(fr, arm), nil
+	}
+	taken, lone := 0, -1 // arms that are not NULL, one of them
+	for k, c := range count {
+		if c == fr.n {
+			return n.arms[k].eval(fr)
 		}
-		sub := fr.narrow(rest)
-		v, err := cond.eval(sub)
+		if c > 0 && !n.arms[k].null() {
+			taken, lone = taken+1, k
+		}
+	}
+	switch {
+	case taken == 0:
+		return vector.NewNull(fr.n), nil
+	case taken == 1 && n.typ.Form() != vector.Arr && n.arms[lone].whole(count[lone], fr.n):
+		v, err := n.arms[lone].eval(fr)
 		if err != nil {
 			return nil, err
 		}
-		t, _ := vector.Truth(fr.a, v)
-		hits := vector.CountBytes(t)
-		if hits == 0 {
+		if !v.One {
+			return v.Where(fr.a, bitsOf(fr.a, arm, uint8(lone))), nil
+		}
+	}
+	if fixedWidth(n.typ.Form()) {
+		return n.blend(fr, arm, count)
+	}
+	var parts []vector.Part
+	for k, c := range count {
+		if c == 0 || n.arms[k].null() {
 			continue
 		}
-		if hits == len(rest) {
-			v, err := n.thens[k].eval(sub)
-			if err != nil {
-				return nil, err
-			}
-			parts = append(parts, vector.Part{Rows: rest, V: v})
-			rest = nil
-			break
-		}
-		yes, no := vector.Alloc[int32](fr.a, len(rest)), vector.Alloc[int32](fr.a, len(rest))
-		ny, nn := 0, 0
-		for i, r := range rest {
-			yes[ny], no[nn] = r, r
-			ny += int(t[i])
-			nn += int(1 - t[i])
-		}
-		rest = no[:nn]
-		v, err = n.thens[k].eval(fr.narrow(yes[:ny]))
+		rows := rowsWhere(fr.a, arm, uint8(k), c)
+		v, err := n.arms[k].eval(fr.narrow(rows))
 		if err != nil {
 			return nil, err
 		}
-		parts = append(parts, vector.Part{Rows: yes[:ny], V: v})
-	}
-	if len(rest) > 0 && n.els != nil {
-		v, err := n.els.eval(fr.narrow(rest))
-		if err != nil {
-			return nil, err
-		}
-		parts = append(parts, vector.Part{Rows: rest, V: v})
-	}
-	if len(parts) == 0 {
-		return vector.NewNull(fr.n), nil
+		parts = append(parts, vector.Part{Rows: rows, V: v})
 	}
 	return n.at.Scatter(fr.a, fr.n, n.typ, parts)
+}
+
+// choose returns the arm of each row, and how many rows each arm has.
+func (n *caseNode) choose(fr *frame) ([]uint8, []int, error) {
+	last := uint8(len(n.conds))
+	arm, count := vector.Alloc[uint8](fr.a, fr.n), make([]int, len(n.arms))
+	for i := range arm {
+		arm[i] = last
+	}
+	open := vector.Alloc[uint8](fr.a, fr.n) // 1: no condition has been true
+	for i := range open {
+		open[i] = 1
+	}
+	rest := fr.n
+	for k := range n.conds {
+		if rest == 0 {
+			break
+		}
+		cond := &n.conds[k]
+		if rest == fr.n || cond.whole(rest, fr.n) {
+			v, err := cond.eval(fr)
+			if err != nil {
+				return nil, nil, err
+			}
+			count[k] = take(arm, open, vector.True(fr.a, v), uint8(k), last)
+		} else {
+			rows := rowsWhere(fr.a, open, 1, rest)
+			v, err := cond.eval(fr.narrow(rows))
+			if err != nil {
+				return nil, nil, err
+			}
+			for i, t := range vector.True(fr.a, v) {
+				if t == 1 {
+					arm[rows[i]], open[rows[i]] = uint8(k), 0
+					count[k]++
+				}
+			}
+		}
+		rest -= count[k]
+	}
+	count[last] = rest
+	return arm, count, nil
+}
+
+// take gives the rows that are open and true the arm k instead of the last, eight at a time, and counts them.
+func take(arm, open, t []uint8, k, last uint8) int {
+	const ones = 0x0101010101010101
+	swap, took, i := uint64(k^last)*ones, 0, 0
+	for ; i+8 <= len(arm); i += 8 {
+		o := binary.LittleEndian.Uint64(open[i:])
+		h := binary.LittleEndian.Uint64(t[i:]) & o
+		binary.LittleEndian.PutUint64(open[i:], o^h)
+		binary.LittleEndian.PutUint64(arm[i:], binary.LittleEndian.Uint64(arm[i:])^h*0xff&swap)
+		took += bits.OnesCount64(h)
+	}
+	for ; i < len(arm); i++ {
+		h := t[i] & open[i]
+		open[i] ^= h
+		arm[i] ^= -h & (k ^ last)
+		took += int(h)
+	}
+	return took
+}
+
+// bitsOf makes the bitmap of the rows of an arm.
+func bitsOf(a *vector.Arena, arm []uint8, k uint8) []byte {
+	out := vector.Alloc[byte](a, batch.BitmapBytes(len(arm)))
+	clear(out)
+	for i, x := range arm {
+		// 1 where x is k
+		out[i>>3] |= byte((uint16(x^k)-1)>>15) << (i & 7)
+	}
+	return out
 }
 
 func countUp(a *vector.Arena, n int) []int32 {
@@ -104,14 +185,29 @@ func countUp(a *vector.Arena, n int) []int32 {
 	return out
 }
 
-// coalesceNode computes each argument for the rows still NULL.
+// coalesceNode computes each argument for the rows still NULL or, where that is harmless, for all.
 type coalesceNode struct {
-	args []node
+	args []optional
 	typ  types.Type
 	at   vector.Places
 }
 
+func (c *compiler) coalesce(e *expr.Coalesce) (node, error) {
+	n := &coalesceNode{typ: e.Typ}
+	for _, arg := range e.Args {
+		a, err := c.compile(arg)
+		if err != nil {
+			return nil, err
+		}
+		n.args = append(n.args, newOptional(a, arg))
+	}
+	return n, nil
+}
+
 func (n *coalesceNode) eval(fr *frame) (*vector.Vec, error) {
+	if fixedWidth(n.typ.Form()) {
+		return n.fill(fr)
+	}
 	rest := countUp(fr.a, fr.n)
 	var parts []vector.Part
 	for _, arg := range n.args {

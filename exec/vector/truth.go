@@ -41,6 +41,22 @@ func Truth(a *Arena, v *Vec) (t, f []uint8) {
 	return t, f
 }
 
+// True is the first of Truth; it may be the values of v.
+func True(a *Arena, v *Vec) []uint8 {
+	if v.Kind == Bool && !v.One && v.Valid == nil {
+		return Values[uint8](v)
+	}
+	t, _ := Truth(a, v)
+	return t
+}
+
+// Where is v with NULL in the rows that are not among those of a bitmap. It must not be a single value.
+func (v *Vec) Where(a *Arena, rows []byte) *Vec {
+	out := *v
+	out.Valid = AndBits(a, v.Valid, rows, v.N)
+	return &out
+}
+
 // FromTruth is the inverse of Truth.
 func FromTruth(a *Arena, t, f []uint8) *Vec {
 	n := len(t)

@@ -252,12 +252,19 @@ func withNulls(arr arrow.Array, valid []byte) arrow.Array {
 	}
 	d := arr.Data()
 	bits := make([]byte, batch.BitmapBytes(d.Offset()+n))
-	for i := range n {
-		j := i + d.Offset()
-		bits[j>>3] |= valid[i>>3] >> (i & 7) & 1 << (j & 7)
+	if d.Offset() == 0 {
+		copy(bits, valid)
+	} else {
+		for i := range n {
+			j := i + d.Offset()
+			bits[j>>3] |= valid[i>>3] >> (i & 7) & 1 << (j & 7)
+		}
 	}
 	bufs := slices.Clone(d.Buffers())
 	bufs[0] = memory.NewBufferBytes(bits)
+	if x, ok := arr.(*array.Dictionary); ok {
+		return array.NewDictionaryData(array.NewDataWithDictionary(d.DataType(), n, bufs, n-batch.CountBits(valid, n), d.Offset(), x.Dictionary().Data().(*array.Data)))
+	}
 	return array.MakeFromData(array.NewData(d.DataType(), n, bufs, d.Children(), n-batch.CountBits(valid, n), d.Offset()))
 }
 

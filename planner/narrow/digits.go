@@ -361,6 +361,10 @@ func (w *narrower) expr(e expr.Expr) expr.Expr {
 		if in := w.member(e); in != nil {
 			return in
 		}
+	case *expr.Case, *expr.Coalesce, *expr.MinMax:
+		if c := w.choice(e); c != nil {
+			return c
+		}
 	}
 	return expr.MapChildren(e, w.keep)
 }

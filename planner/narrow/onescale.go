@@ -137,3 +137,68 @@ func (w *narrower) scaledSums(n *plan.Aggregate) plan.Node {
 	}
 	return &plan.Project{Input: &c, Items: items}
 }
+
+// choice represents a CASE, COALESCE, GREATEST or LEAST of numerics as what it chooses from is: in fixed point, where
+// all of that has one scale. It returns nil where it has not, or is no choice of numerics.
+func (w *narrower) choice(e expr.Expr) expr.Expr {
+	if t := e.Type(); t.OID != types.NumericOID || t.IsFixed() {
+		return nil
+	}
+	each := func(int) bool { return true } // which children are what is chosen
+	switch e := e.(type) {
+	case *expr.Case:
+		each = func(i int) bool { return i&1 == 1 || i == 2*len(e.Whens) }
+	case *expr.Coalesce, *expr.MinMax:
+	default:
+		return nil
+	}
+	all := append([]expr.Expr(nil), e.Children()...)
+	scale, before := -1, uint8(1)
+	for i, x := range all {
+		if !each(i) {
+			all[i] = w.keep(x)
+			continue
+		}
+		x = bare(w.expr(x))
+		t := x.Type()
+		switch k := literal(x); {
+		case rewrite.IsNull(x):
+			all[i] = x
+			continue
+		case k != nil:
+			t = rewrite.FixedOf(*k)
+		}
+		if t.OID != types.NumericOID || !t.IsFixed() || scale >= 0 && int(t.Scale) != scale {
+			return nil
+		}
+		scale, before = int(t.Scale), max(before, t.Prec-t.Scale)
+		all[i] = x
+	}
+	if scale < 0 || int(before)+scale > types.MaxFixedDigits {
+		return nil
+	}
+	t := types.FixedNumeric(before+uint8(scale), uint8(scale), false)
+	t.Mod = e.Type().Mod
+	for i, x := range all {
+		if c, ok := x.(*expr.Const); ok && each(i) {
+			k := *c
+			if d := literal(x); d != nil {
+				coef, _ := d.Coefficient(int32(scale))
+				k.Val = number.DecimalFromInt64(coef, int32(scale))
+			}
+			k.Typ = t
+			all[i] = &k
+		}
+	}
+	switch x := e.(type) {
+	case *expr.Case:
+		c := x.With(all).(*expr.Case)
+		c.Typ = t
+		return c
+	case *expr.Coalesce:
+		return &expr.Coalesce{Args: all, Typ: t}
+	case *expr.MinMax:
+		return &expr.MinMax{Args: all, Greatest: x.Greatest, Typ: t}
+	}
+	return nil
+}

@@ -58,14 +58,15 @@ func bitLoop[T int16 | int32 | int64](op bitOp, width uint) function.Impl {
 	}
 }
 
+// shifted shifts by so many bits modulo the width, a power of two.
 func shifted[T int16 | int32 | int64](op bitOp, out, x []T, by []int32, width uint) {
 	if op == bitLeft {
 		for i := range out {
-			out[i] = T(int64(x[i]) << (uint(by[i]) % width & 63))
+			out[i] = T(int64(x[i]) << (uint(by[i]) & (width - 1) & 63))
 		}
 		return
 	}
 	for i := range out {
-		out[i] = T(int64(x[i]) >> (uint(by[i]) % width & 63))
+		out[i] = T(int64(x[i]) >> (uint(by[i]) & (width - 1) & 63))
 	}
 }

@@ -163,6 +163,7 @@ type aggThread struct {
 	narrow   bool           // rows that do not count are not computed
 	rows     int            // how many rows at a time keep values small
 	t        *groupTable
+	passing  []int32 // rows that the last FILTER passed
 	deferred deferredRows
 	rule     deferRule
 	acct     *mem.Account

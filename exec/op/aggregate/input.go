@@ -388,18 +388,14 @@ func (o *aggThread) updatePassing(ctx context.Context, a agg.Agg, in *aggInput, 
 	if err != nil {
 		return err
 	}
-	pass := arr.(*array.Boolean)
-	sel := make([]int32, 0, len(groups))
-	sub := make([]uint32, 0, len(groups))
-	for i, g := range groups {
-		if pass.IsNull(i) || !pass.Value(i) {
-			continue
-		}
-		row := int32(i)
+	sel := batch.Trues(o.passing[:0], arr.(*array.Boolean))
+	o.passing = sel
+	sub := make([]uint32, len(sel))
+	for i, r := range sel {
+		sub[i] = groups[r]
 		if b.Sel != nil {
-			row = b.Sel[i]
+			sel[i] = b.Sel[r]
 		}
-		sel, sub = append(sel, row), append(sub, g)
 	}
 	if len(sel) == 0 {
 		return nil
