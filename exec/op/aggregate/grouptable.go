@@ -9,6 +9,7 @@ import (
 
 	"github.com/tributarydb/tributary/exec/agg"
 	"github.com/tributarydb/tributary/exec/kernel"
+	"github.com/tributarydb/tributary/exec/kernel/lookup"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -53,7 +54,6 @@ type groupTable struct {
 	spans   []codeSpan
 	rows    []uint64
 	hbuf    []uint64
-	probes  []uint32 // the slots at which the search for a batch's rows begins
 	misses  []int32  // rows whose groups are not there
 	moved   []uint64 // rows of another table,
 	movedBy []uint64 // and their hashes
@@ -216,30 +216,21 @@ func (t *groupTable) putHashed(rows, hashes []uint64, groups []uint32) {
 	}
 }
 
-// firstSlots finds the groups of rows in their first slots, which are nearly all where groups repeat,
-// without a branch that a read decides, so that the reads do not wait for each other. It returns
-// the other rows.
+// firstSlots finds the groups of rows in their first slots, which are nearly all where groups repeat. It
+// returns the other rows.
 func (t *groupTable) firstSlots(rows, hashes []uint64, groups []uint32) []int32 {
 	n := len(hashes)
-	if cap(t.misses) < n {
-		t.probes, t.misses = make([]uint32, n), make([]int32, n)
+	if cap(t.misses) < n+lookup.Slack {
+		t.misses = make([]int32, n+lookup.Slack)
 	}
-	slots, mask, probes, misses := t.slots, uint64(len(t.slots)-1), t.probes[:n], t.misses[:n]
-	for i, h := range hashes {
-		probes[i] = slots[h&mask]
+	if t.count > 0 {
+		return lookup.Groups{Slots: t.slots, Words: t.words, Width: t.width}.First(rows, hashes, groups, t.misses[:n+lookup.Slack])
 	}
-	switch {
-	case t.count == 0:
-		for i := range misses {
-			misses[i] = int32(i)
-		}
-		return misses
-	case t.width == 1:
-		return hits1(t.words, rows, probes, groups, misses)
-	case t.width == 2:
-		return hits2(t.words, rows, probes, groups, misses)
+	misses := t.misses[:n]
+	for i := range misses {
+		misses[i] = int32(i)
 	}
-	return t.hits(rows, probes, groups, misses)
+	return misses
 }
 
 // seek finds the groups of rows that have one, and returns the rows that have none.
@@ -268,44 +259,6 @@ func (t *groupTable) seek(rows, hashes []uint64, groups []uint32) []int32 {
 				groups[i] = uint32(g)
 				break
 			}
-		}
-	}
-	return misses[:n]
-}
-
-// hits1 finds the groups of rows of one word in their first slots, and lists the other rows in
-// misses.
-func hits1(words, rows []uint64, probes, groups []uint32, misses []int32) []int32 {
-	n := 0
-	for i, s := range probes {
-		g := max(s, 1) - 1
-		groups[i], misses[n] = g, int32(i)
-		if s == 0 || words[g] != rows[i] {
-			n++
-		}
-	}
-	return misses[:n]
-}
-
-func hits2(words, rows []uint64, probes, groups []uint32, misses []int32) []int32 {
-	n := 0
-	for i, s := range probes {
-		g := max(s, 1) - 1
-		groups[i], misses[n] = g, int32(i)
-		if s == 0 || (words[2*g]^rows[2*i])|(words[2*g+1]^rows[2*i+1]) != 0 {
-			n++
-		}
-	}
-	return misses[:n]
-}
-
-func (t *groupTable) hits(rows []uint64, probes, groups []uint32, misses []int32) []int32 {
-	n, w := 0, t.width
-	for i, s := range probes {
-		g := max(s, 1) - 1
-		groups[i], misses[n] = g, int32(i)
-		if s == 0 || !sameWords(t.words[int(g)*w:][:w], rows[i*w:][:w]) {
-			n++
 		}
 	}
 	return misses[:n]
