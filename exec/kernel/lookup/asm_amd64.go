@@ -38,7 +38,7 @@ func find[T selection.Integer](t Table, keys []T, sel []int32, n int, less uint3
 }
 
 // first is firstFrom of 16 rows at a time, as far as they go.
-func first(t Groups, rows, hashes []uint64, groups []uint32, misses []int32) (done, k int) {
+func first(t Groups, rows, hashes []uint64, groups []uint32, misses []int32, known bool) (done, k int) {
 	done = len(hashes) &^ 15
 	if !wide || done == 0 {
 		return 0, 0
@@ -50,5 +50,9 @@ func first(t Groups, rows, hashes []uint64, groups []uint32, misses []int32) (do
 	case 2:
 		f = groups2x16
 	}
-	return done, f(&groups[0], &misses[0], &rows[0], &hashes[0], done, &t.Slots[0], uint64(len(t.Slots)-1), &t.Words[0], t.Width)
+	all := uint64(1<<16 - 1)
+	if known {
+		all = 0
+	}
+	return done, f(&groups[0], &misses[0], &rows[0], &hashes[0], done, &t.Slots[0], uint64(len(t.Slots)-1), &t.Words[0], t.Width, all)
 }

@@ -215,9 +215,9 @@ next:
 	MOVQ          R8, ret+72(FP)
 	RET
 
-// func groups1x16(groups *uint32, misses *int32, rows *uint64, hashes *uint64, n int, slots *uint32, mask uint64, words *uint64, width int) int
+// func groups1x16(groups *uint32, misses *int32, rows *uint64, hashes *uint64, n int, slots *uint32, mask uint64, words *uint64, width int, all uint64) int
 // Requires: AVX, AVX2, AVX512F, POPCNT
-TEXT ·groups1x16(SB), NOSPLIT, $0-80
+TEXT ·groups1x16(SB), NOSPLIT, $0-88
 	MOVQ         groups+0(FP), AX
 	MOVQ         misses+8(FP), CX
 	MOVQ         rows+16(FP), DX
@@ -254,8 +254,6 @@ next:
 	VPTESTMD      Z6, Z6, K2
 	VPMAXUD       Z2, Z6, Z6
 	VPSUBD        Z2, Z6, Z6
-	VMOVDQU32     Z6, (AX)
-	ADDQ          $0x40, AX
 	VEXTRACTI64X4 $0x01, Z6, Y1
 	VPMOVZXDQ     Y6, Z5
 	VMOVDQU64     (DX), Z9
@@ -280,6 +278,15 @@ next:
 	KMOVW         K2, R10
 	ORQ           R11, R10
 	KMOVW         R10, K3
+	KNOTW         K3, K2
+	KMOVW         K2, R11
+	MOVQ          all+72(FP), R12
+	ORQ           R12, R11
+	KMOVW         R11, K2
+	VPCOMPRESSD.Z Z6, K2, Z1
+	VMOVDQU32     Z1, (AX)
+	POPCNTQ       R11, R11
+	LEAQ          (AX)(R11*4), AX
 	VPCOMPRESSD.Z Z4, K3, Z1
 	VMOVDQU32     Z1, (CX)(R9*4)
 	VPADDD        Z3, Z4, Z4
@@ -288,12 +295,12 @@ next:
 	SUBQ          $0x10, SI
 	JNZ           next
 	VZEROUPPER
-	MOVQ          R9, ret+72(FP)
+	MOVQ          R9, ret+80(FP)
 	RET
 
-// func groups2x16(groups *uint32, misses *int32, rows *uint64, hashes *uint64, n int, slots *uint32, mask uint64, words *uint64, width int) int
+// func groups2x16(groups *uint32, misses *int32, rows *uint64, hashes *uint64, n int, slots *uint32, mask uint64, words *uint64, width int, all uint64) int
 // Requires: AVX, AVX2, AVX512F, POPCNT
-TEXT ·groups2x16(SB), NOSPLIT, $0-80
+TEXT ·groups2x16(SB), NOSPLIT, $0-88
 	MOVQ         groups+0(FP), AX
 	MOVQ         misses+8(FP), CX
 	MOVQ         rows+16(FP), DX
@@ -332,8 +339,6 @@ next:
 	VPTESTMD      Z7, Z7, K2
 	VPMAXUD       Z2, Z7, Z7
 	VPSUBD        Z2, Z7, Z7
-	VMOVDQU32     Z7, (AX)
-	ADDQ          $0x40, AX
 	VEXTRACTI64X4 $0x01, Z7, Y1
 	VPMOVZXDQ     Y7, Z12
 	VPADDQ        Z12, Z12, Z12
@@ -380,6 +385,15 @@ next:
 	KMOVW         K2, R10
 	ORQ           R11, R10
 	KMOVW         R10, K3
+	KNOTW         K3, K2
+	KMOVW         K2, R11
+	MOVQ          all+72(FP), R12
+	ORQ           R12, R11
+	KMOVW         R11, K2
+	VPCOMPRESSD.Z Z7, K2, Z1
+	VMOVDQU32     Z1, (AX)
+	POPCNTQ       R11, R11
+	LEAQ          (AX)(R11*4), AX
 	VPCOMPRESSD.Z Z4, K3, Z1
 	VMOVDQU32     Z1, (CX)(R9*4)
 	VPADDD        Z3, Z4, Z4
@@ -388,12 +402,12 @@ next:
 	SUBQ          $0x10, SI
 	JNZ           next
 	VZEROUPPER
-	MOVQ          R9, ret+72(FP)
+	MOVQ          R9, ret+80(FP)
 	RET
 
-// func groupsx16(groups *uint32, misses *int32, rows *uint64, hashes *uint64, n int, slots *uint32, mask uint64, words *uint64, width int) int
+// func groupsx16(groups *uint32, misses *int32, rows *uint64, hashes *uint64, n int, slots *uint32, mask uint64, words *uint64, width int, all uint64) int
 // Requires: AVX, AVX2, AVX512F, POPCNT
-TEXT ·groupsx16(SB), NOSPLIT, $0-80
+TEXT ·groupsx16(SB), NOSPLIT, $0-88
 	MOVQ         groups+0(FP), AX
 	MOVQ         misses+8(FP), CX
 	MOVQ         rows+16(FP), DX
@@ -430,8 +444,6 @@ next:
 	VPTESTMD      Z6, Z6, K2
 	VPMAXUD       Z2, Z6, Z6
 	VPSUBD        Z2, Z6, Z6
-	VMOVDQU32     Z6, (AX)
-	ADDQ          $0x40, AX
 	VEXTRACTI64X4 $0x01, Z6, Y7
 	VPMOVZXDQ     Y6, Z8
 	VPMULUDQ      Z1, Z8, Z8
@@ -483,6 +495,15 @@ words1:
 	KMOVW         K2, R11
 	ORQ           R12, R11
 	KMOVW         R11, K3
+	KNOTW         K3, K2
+	KMOVW         K2, R12
+	MOVQ          all+72(FP), R13
+	ORQ           R13, R12
+	KMOVW         R12, K2
+	VPCOMPRESSD.Z Z6, K2, Z7
+	VMOVDQU32     Z7, (AX)
+	POPCNTQ       R12, R12
+	LEAQ          (AX)(R12*4), AX
 	VPCOMPRESSD.Z Z4, K3, Z7
 	VMOVDQU32     Z7, (CX)(R10*4)
 	VPADDD        Z3, Z4, Z4
@@ -491,5 +512,5 @@ words1:
 	SUBQ          $0x10, SI
 	JNZ           next
 	VZEROUPPER
-	MOVQ          R10, ret+72(FP)
+	MOVQ          R10, ret+80(FP)
 	RET

@@ -14,18 +14,31 @@ type Groups struct {
 // First writes the groups of those rows that are in their first slots, and returns the numbers of the
 // others, whose groups are any that there are. misses has room for Slack more than the rows.
 func (t Groups) First(rows, hashes []uint64, groups []uint32, misses []int32) []int32 {
+	return t.find(rows, hashes, groups, misses, false)
+}
+
+// Known is First but for the groups of the others, which are left out: it writes as many fewer.
+func (t Groups) Known(rows, hashes []uint64, groups []uint32, misses []int32) []int32 {
+	return t.find(rows, hashes, groups, misses, true)
+}
+
+func (t Groups) find(rows, hashes []uint64, groups []uint32, misses []int32, known bool) []int32 {
 	n := len(hashes)
 	rows, groups, misses = rows[:n*t.Width], groups[:n], misses[:n+Slack]
 	if n == 0 {
 		return misses[:0]
 	}
-	done, k := first(t, rows, hashes, groups, misses)
-	return misses[:firstFrom(done, k, t, rows, hashes, groups, misses)]
+	done, k := first(t, rows, hashes, groups, misses, known)
+	return misses[:firstFrom(done, k, t, rows, hashes, groups, misses, known)]
 }
 
-// firstFrom is First from row i on, of those before k having been missed. There is no branch that a read
+// firstFrom is find from row i on, of those before k having been missed. There is no branch that a read
 // decides, so that reads do not wait for each other.
-func firstFrom(i, k int, t Groups, rows, hashes []uint64, groups []uint32, misses []int32) int {
+func firstFrom(i, k int, t Groups, rows, hashes []uint64, groups []uint32, misses []int32, known bool) int {
+	less := 0 // of misses
+	if known {
+		less = 1
+	}
 	slots, words, w := t.Slots, t.Words, t.Width
 	mask := uint64(len(slots) - 1)
 	for ; i < len(hashes); i++ {
@@ -44,7 +57,7 @@ func firstFrom(i, k int, t Groups, rows, hashes []uint64, groups []uint32, misse
 				differ |= x ^ key[j]
 			}
 		}
-		groups[i], misses[k] = g, int32(i)
+		groups[i-less*k], misses[k] = g, int32(i)
 		k += int((differ | -differ) >> 63)
 	}
 	return k

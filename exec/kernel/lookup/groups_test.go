@@ -81,7 +81,23 @@ func TestFirst(t *testing.T) {
 		}
 		see("at once", table.First(rows, hashes, groups, misses))
 		clear(groups)
-		see("one by one", misses[:firstFrom(0, 0, table, rows, hashes, groups, misses)])
+		see("one by one", misses[:firstFrom(0, 0, table, rows, hashes, groups, misses, false)])
+		var known []uint32
+		for i := range hashes {
+			if g, ok := found[int32(i)]; ok {
+				known = append(known, g)
+			}
+		}
+		see = func(how string, got []int32) {
+			t.Helper()
+			if !slices.Equal(got, want) || !slices.Equal(groups[:len(known)], known) {
+				t.Fatalf("%s, of %d words: misses %v, not %v, groups %v, not %v", how, width, got, want, groups, known)
+			}
+		}
+		clear(groups)
+		see("known at once", table.Known(rows, hashes, groups, misses))
+		clear(groups)
+		see("known one by one", misses[:firstFrom(0, 0, table, rows, hashes, groups, misses, true)])
 	}
 }
 
@@ -114,7 +130,7 @@ func BenchmarkFirst(b *testing.B) {
 			b.Run(fmt.Sprintf("Go%d/%d", width, size), func(b *testing.B) {
 				for i := range b.N {
 					rows, hashes := at(i)
-					firstFrom(0, 0, table, rows, hashes, groups, misses)
+					firstFrom(0, 0, table, rows, hashes, groups, misses, false)
 				}
 			})
 		}

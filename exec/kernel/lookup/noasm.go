@@ -8,4 +8,4 @@ func find[T selection.Integer](Table, []T, []int32, int, uint32, []int32, []uint
 	return 0, 0
 }
 
-func first(Groups, []uint64, []uint64, []uint32, []int32) (done, k int) { return 0, 0 }
+func first(Groups, []uint64, []uint64, []uint32, []int32, bool) (done, k int) { return 0, 0 }

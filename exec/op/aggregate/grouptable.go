@@ -188,30 +188,39 @@ func (t *groupTable) byNumber(row []uint64, h uint64) uint32 {
 }
 
 // putHashed looks rows up in two steps: first those of groups that are there and in
-// their first slots, then the others.
+// their first slots, then the others. There is room for their groups.
 func (t *groupTable) putHashed(rows, hashes []uint64, groups []uint32) {
 	misses := t.firstSlots(rows, hashes, groups)
-	slots, mask := t.slots, uint64(len(t.slots)-1)
-	w := t.width
+	slots, mask, w := t.slots, uint64(len(t.slots)-1), t.width
 	for _, i := range misses {
 		h, row := hashes[i], rows[int(i)*w:][:w]
 		if t.numbered(row) {
 			groups[i] = t.byNumber(row, h)
 			continue
 		}
-		at := h & mask
-		for {
-			s := slots[at]
-			if s == 0 {
-				slots[at] = t.add(row, h)
-				groups[i] = uint32(t.count - 1)
-				break
-			}
-			if g := int(s) - 1; sameWords(t.words[g*w:(g+1)*w], row) {
-				groups[i] = uint32(g)
-				break
-			}
-			at = (at + 1) & mask
+		at, s := t.slot(row, h&mask)
+		if s == 0 {
+			s = t.add(row, h)
+			slots[at] = s
+		}
+		groups[i] = s - 1
+	}
+}
+
+// slot returns the first slot from `at` on that has a row or is empty, and what it has.
+func (t *groupTable) slot(row []uint64, at uint64) (uint64, uint32) {
+	slots, words, w := t.slots, t.words, uint64(t.width)
+	for mask := uint64(len(slots) - 1); ; at = (at + 1) & mask {
+		s := slots[at]
+		if s == 0 {
+			return at, 0
+		}
+		differ, key := uint64(0), words[uint64(s-1)*w:]
+		for k, x := range row {
+			differ |= x ^ key[k]
+		}
+		if differ == 0 {
+			return at, s
 		}
 	}
 }
@@ -219,58 +228,56 @@ func (t *groupTable) putHashed(rows, hashes []uint64, groups []uint32) {
 // firstSlots finds the groups of rows in their first slots, which are nearly all where groups repeat. It
 // returns the other rows.
 func (t *groupTable) firstSlots(rows, hashes []uint64, groups []uint32) []int32 {
-	n := len(hashes)
+	misses := t.missed(len(hashes))
+	if t.count > 0 {
+		return t.lookup().First(rows, hashes, groups, misses)
+	}
+	return allMissed(misses[:len(hashes)])
+}
+
+func (t *groupTable) lookup() lookup.Groups {
+	return lookup.Groups{Slots: t.slots, Words: t.words, Width: t.width}
+}
+
+// missed is where n rows whose groups are not found are written.
+func (t *groupTable) missed(n int) []int32 {
 	if cap(t.misses) < n+lookup.Slack {
 		t.misses = make([]int32, n+lookup.Slack)
 	}
-	if t.count > 0 {
-		return lookup.Groups{Slots: t.slots, Words: t.words, Width: t.width}.First(rows, hashes, groups, t.misses[:n+lookup.Slack])
-	}
-	misses := t.misses[:n]
+	return t.misses[:n+lookup.Slack]
+}
+
+func allMissed(misses []int32) []int32 {
 	for i := range misses {
 		misses[i] = int32(i)
 	}
 	return misses
 }
 
-// seek finds the groups of rows that have one, and returns the rows that have none.
-func (t *groupTable) seek(rows, hashes []uint64, groups []uint32) []int32 {
-	misses := t.firstSlots(rows, hashes, groups)
-	slots, mask, w, n := t.slots, uint64(len(t.slots)-1), t.width, 0
+// known writes the groups of those rows that have one, in any order, and returns them and the other rows.
+func (t *groupTable) known(rows, hashes []uint64, groups []uint32) ([]uint32, []int32) {
+	misses := t.missed(len(hashes))
+	if t.count == 0 {
+		return groups[:0], allMissed(misses[:len(hashes)])
+	}
+	misses = t.lookup().Known(rows, hashes, groups, misses)
+	mask, w, n, found := uint64(len(t.slots)-1), t.width, 0, len(hashes)-len(misses)
 	for _, i := range misses {
-		h, row := hashes[i], rows[int(i)*w:][:w]
-		if t.numbered(row) {
-			if c := row[0]; c < uint64(len(t.numbers)) && t.numbers[c] != 0 {
-				groups[i] = t.numbers[c] - 1
-			} else {
-				misses[n] = i
-				n++
-			}
-			continue
+		row, s := rows[int(i)*w:][:w], uint32(0)
+		if !t.numbered(row) {
+			_, s = t.slot(row, hashes[i]&mask)
+		} else if c := row[0]; c < uint64(len(t.numbers)) {
+			s = t.numbers[c]
 		}
-		for at := h & mask; ; at = (at + 1) & mask {
-			s := slots[at]
-			if s == 0 {
-				misses[n] = i
-				n++
-				break
-			}
-			if g := int(s) - 1; sameWords(t.words[g*w:(g+1)*w], row) {
-				groups[i] = uint32(g)
-				break
-			}
+		if s == 0 {
+			misses[n] = i
+			n++
+		} else {
+			groups[found] = s - 1
+			found++
 		}
 	}
-	return misses[:n]
-}
-
-func sameWords(a, b []uint64) bool {
-	for i, x := range a {
-		if x != b[i] {
-			return false
-		}
-	}
-	return true
+	return groups[:found], misses[:n]
 }
 
 // doubled grows s by doubling for n more. Append alone would grow large slices by a quarter, and
@@ -282,10 +289,13 @@ func doubled(s []uint64, n int) []uint64 {
 	return slices.Grow(s, max(len(s), n))
 }
 
-// add makes a group and returns its number + 1.
+// add makes a group, for which there is room, and returns its number + 1.
 func (t *groupTable) add(row []uint64, h uint64) uint32 {
-	t.words = append(t.words, row...)
-	t.hashes = append(t.hashes, h)
+	at := len(t.words)
+	t.words, t.hashes = t.words[:at+len(row)], append(t.hashes, h)
+	for k, x := range row { // a few words: to call for a copy takes longer
+		t.words[at+k] = x
+	}
 	t.count++
 	return uint32(t.count)
 }

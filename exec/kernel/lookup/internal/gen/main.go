@@ -132,13 +132,14 @@ func heads(first Mem, integer string, selected bool) {
 
 // groups is firstFrom of 16 rows of so many words at a time, 0 for any number.
 func groups(first Mem, name string, words int) {
-	TEXT(name, NOSPLIT, "func(groups *uint32, misses *int32, rows *uint64, hashes *uint64, n int, slots *uint32, mask uint64, words *uint64, width int) int")
+	TEXT(name, NOSPLIT, "func(groups *uint32, misses *int32, rows *uint64, hashes *uint64, n int, slots *uint32, mask uint64, words *uint64, width int, all uint64) int")
 	Pragma("noescape")
 	what := "any number of words"
 	if words > 0 {
 		what = []string{1: "a word", 2: "two words"}[words]
 	}
-	Doc(name + " is firstFrom of n rows of " + what + ", a multiple of 16 and not 0; it stores 16 misses for every 16 rows.")
+	Doc(name+" is firstFrom of n rows of "+what+", a multiple of 16 and not 0; it stores 16 misses and",
+		"16 groups for every 16 rows, of which those of misses count where their bits of all are set.")
 	out := Load(Param("groups"), GP64())
 	misses := Load(Param("misses"), GP64())
 	rows := Load(Param("rows"), GP64())
@@ -170,6 +171,7 @@ func groups(first Mem, name string, words int) {
 	SHLQ(Imm(6), size) // bytes of eight rows
 	k, count := GP64(), GP64()
 	XORQ(k, k)
+	kept, bitsKept := K(), GP64()
 
 	Label("next")
 	slot, high := ZMM(), YMM()
@@ -185,8 +187,6 @@ func groups(first Mem, name string, words int) {
 	VPTESTMD(slot, slot, there)
 	VPMAXUD(one, slot, slot)
 	VPSUBD(one, slot, slot)
-	VMOVDQU32(slot, Mem{Base: out})
-	ADDQ(Imm(64), out)
 	VEXTRACTI64X4(Imm(1), slot, high)
 	var bits [2]reg.GPVirtual
 	for i, group := range []reg.Register{slot.AsY(), high} {
@@ -254,7 +254,15 @@ func groups(first Mem, name string, words int) {
 	KMOVW(there, count.As32())
 	ORQ(bits[0], count)
 	KMOVW(count.As32(), differ)
+	KNOTW(differ, kept)
+	KMOVW(kept, bitsKept.As32())
+	ORQ(Load(Param("all"), GP64()), bitsKept)
+	KMOVW(bitsKept.As32(), kept)
 	miss := ZMM()
+	VPCOMPRESSD_Z(slot, kept, miss)
+	VMOVDQU32(miss, Mem{Base: out})
+	POPCNTQ(bitsKept, bitsKept)
+	LEAQ(Mem{Base: out, Index: bitsKept, Scale: 4}, out)
 	VPCOMPRESSD_Z(numbers, differ, miss)
 	VMOVDQU32(miss, Mem{Base: misses, Index: k, Scale: 4})
 	VPADDD(step, numbers, numbers)
