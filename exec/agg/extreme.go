@@ -66,8 +66,9 @@ func (e *fixedExtreme[T]) better(x, cur T) bool {
 func (e *fixedExtreme[T]) Update(groups []uint32, args []arrow.Array) error {
 	vals := e.vals(args[0])
 	if args[0].NullN() > 0 {
+		valid := bitsOf(args[0])
 		for i, g := range groups {
-			if !args[0].IsNull(i) {
+			if valid.at(i) != 0 {
 				e.put(g, vals[i])
 			}
 		}

@@ -159,27 +159,25 @@ func eachValid(rows []int32, arr arrow.Array, f func(rows []int32)) {
 		return
 	}
 	var block [validBlock]int32
-	valid := block[:0]
-	add := func(r int32) {
-		if valid = append(valid, r); len(valid) == validBlock {
-			f(valid)
-			valid = valid[:0]
-		}
-	}
+	valid, k := bitsOf(arr), 0
+	n := len(rows)
 	if rows == nil {
-		batch.ValidRuns(arr, func(from, to int) {
-			for r := from; r < to; r++ {
-				add(int32(r))
-			}
-		})
-	} else {
-		for _, r := range rows {
-			if !arr.IsNull(int(r)) {
-				add(r)
-			}
+		n = arr.Len()
+	}
+	for i := range n {
+		r := int32(i)
+		if rows != nil {
+			r = rows[i]
+		}
+		block[k] = r
+		if k += valid.at(int(r)); k == validBlock {
+			f(block[:])
+			k = 0
 		}
 	}
-	f(valid)
+	if k > 0 {
+		f(block[:k])
+	}
 }
 
 // validBlock is how many rows of values are listed at a time.
@@ -187,20 +185,21 @@ const validBlock = 1024
 
 // UpdateList implements Lister.
 func (e *fixedExtreme[T]) UpdateList(g uint32, rows []int32, n int, args []arrow.Array) error {
-	vals := e.vals(args[0])
-	nulls := args[0].NullN() > 0
+	vals, valid := e.vals(args[0]), bitsOf(args[0])
+	cur, has := e.v[g], e.has[g]
 	if rows == nil {
-		for i, v := range vals {
-			if !nulls || !args[0].IsNull(i) {
-				e.put(g, v)
+		for i, x := range vals {
+			if valid.at(i) != 0 && (!has || e.better(x, cur)) {
+				cur, has = x, true
 			}
 		}
-		return nil
-	}
-	for _, r := range rows {
-		if !nulls || !args[0].IsNull(int(r)) {
-			e.put(g, vals[r])
+	} else {
+		for _, r := range rows {
+			if x := vals[r]; valid.at(int(r)) != 0 && (!has || e.better(x, cur)) {
+				cur, has = x, true
+			}
 		}
 	}
+	e.v[g], e.has[g] = cur, has
 	return nil
 }

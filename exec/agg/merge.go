@@ -20,7 +20,8 @@ func (s *intSum) MergeFrom(groups []uint32, from Agg, ids []uint32) error {
 	o := from.(*intSum)
 	for i, g := range groups {
 		k := ids[i]
-		s.add(g, o.s[k].sum, o.s[k].n)
+		p := o.at(int(k))
+		s.add(g, p.sum, p.n)
 		if o.over != nil {
 			s.addHigh(g, o.over[k])
 		}

@@ -20,7 +20,7 @@ func newVariance(name string, in, out types.Type) Agg {
 		return &floatVariance{in: in, pop: pop, root: root}
 	}
 	if in.OID != types.NumericOID || in.IsFixed() {
-		return &intVariance{sums: intSum{in: in}, pop: pop, root: root}
+		return &intVariance{sums: intSum{in: in, beside: 1}, pop: pop, root: root}
 	}
 	return &exactVariance{pop: pop, root: root}
 }

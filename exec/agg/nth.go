@@ -1,6 +1,7 @@
 package agg
 
 import (
+	"math"
 	"math/bits"
 	"slices"
 )
@@ -23,34 +24,41 @@ func keysBetween(keys []uint64, lo, hi uint64, out []uint64) (in, below int) {
 }
 
 // placeKey partitions keys so that keys[k] is what it would be if they were sorted: none before it is
-// greater, none after it less (Hoare, "Algorithm 65: Find", 1961).
+// greater, none after it less (Hoare, "Algorithm 65: Find", 1961; the partition is Lomuto's, without a branch on
+// how numbers compare, which is mispredicted for every other one).
 func placeKey(keys []uint64, k int) {
 	for turns := 2 * bits.Len(uint(len(keys))); len(keys) > 16 && turns > 0; turns-- {
 		mid := median(keys[0], keys[len(keys)/2], keys[len(keys)-1])
-		below, above := 0, len(keys) // keys[:below] are less, keys[above:] greater
-		for i := 0; i < above; {
-			switch x := keys[i]; {
-			case x < mid:
-				keys[i], keys[below] = keys[below], x
-				below++
-				i++
-			case x > mid:
-				above--
-				keys[i], keys[above] = keys[above], x
-			default:
-				i++
-			}
-		}
-		switch {
-		case k < below:
+		below := lessFirst(keys, mid)
+		if k < below {
 			keys = keys[:below]
-		case k >= above:
-			keys, k = keys[above:], k-above
-		default:
+			continue
+		}
+		keys, k = keys[below:], k-below
+		if mid == math.MaxUint64 { // all are equal
 			return
 		}
+		if below > len(keys)/8 {
+			continue
+		}
+		above := lessFirst(keys, mid+1) // it is among the least, and may be there many times
+		if k < above {
+			return
+		}
+		keys, k = keys[above:], k-above
 	}
 	slices.Sort(keys)
+}
+
+// lessFirst puts the numbers below mid first, and returns how many they are.
+func lessFirst(keys []uint64, mid uint64) int {
+	n := 0
+	for i, x := range keys {
+		_, less := bits.Sub64(x, mid, 0)
+		keys[i], keys[n] = keys[n], x
+		n += int(less)
+	}
+	return n
 }
 
 func median(a, b, c uint64) uint64 { return max(min(a, b), min(max(a, b), c)) }

@@ -14,7 +14,7 @@ func TestPlace(t *testing.T) {
 		n = 1 + n*n/100
 		keys := make([]uint64, n)
 		for i := range keys {
-			switch n % 4 {
+			switch n % 5 {
 			case 0:
 				keys[i] = r.Uint64()
 			case 1:
@@ -23,6 +23,8 @@ func TestPlace(t *testing.T) {
 				keys[i] = uint64(i)
 			case 3:
 				keys[i] = uint64(min(i, n-i)) // the worst case of a pivot by median of three
+			case 4:
+				keys[i] = ^uint64(0) - r.Uint64N(2)
 			}
 		}
 		want := slices.Sorted(slices.Values(keys))
@@ -59,5 +61,18 @@ func TestPlaces(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+func BenchmarkPlace(b *testing.B) {
+	r := rand.New(rand.NewPCG(1, 2))
+	const n, lists = 600, 1000 // of many lists a processor does not learn how numbers compare
+	from, keys := make([]uint64, n*lists), make([]uint64, n)
+	for i := range from {
+		from[i] = r.Uint64()
+	}
+	for i := 0; b.Loop(); i = (i + 1) % lists {
+		copy(keys, from[i*n:])
+		placeKey(keys, n/2)
 	}
 }

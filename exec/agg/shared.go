@@ -94,7 +94,7 @@ func View(a, b Agg) Agg {
 		case *intSum:
 			v.s, v.over = a.s, a.over
 		case *intVariance:
-			v.s, v.over = a.sums.s, a.sums.over
+			v.s, v.over, v.beside = a.sums.s, a.sums.over, a.sums.beside
 		}
 		return &v
 	case *floatSum:
@@ -117,7 +117,7 @@ func View(a, b Agg) Agg {
 	case *intVariance:
 		v, from := *b, a.(*intVariance)
 		in := v.sums.in
-		v.sums, v.xx, v.over = from.sums, from.xx, from.over
+		v.sums, v.over = from.sums, from.over
 		v.sums.in = in
 		return &v
 	case *floatVariance:
@@ -132,7 +132,7 @@ func View(a, b Agg) Agg {
 func counted(a Agg) func(g int) int64 {
 	switch a := a.(type) {
 	case *intSum:
-		return func(g int) int64 { return a.s[g].n }
+		return func(g int) int64 { return a.at(g).n }
 	case *floatSum:
 		return a.s.N
 	case *decimalSum:
@@ -140,7 +140,7 @@ func counted(a Agg) func(g int) int64 {
 	case *intervalSum:
 		return func(g int) int64 { return a.n[g] }
 	case *intVariance:
-		return func(g int) int64 { return a.sums.s[g].n }
+		return func(g int) int64 { return a.sums.at(g).n }
 	case *floatVariance:
 		return a.s.N
 	}

@@ -165,27 +165,27 @@ func spread(a, d number.Decimal, root bool) (number.Decimal, error) {
 }
 
 // intVariance is var and stddev of integers and fixed numerics, in words: sums as intSum
-// has them, of which sum and avg are too (View), and Σx² modulo 2^128.
+// has them, of which sum and avg are too (View), and Σx² modulo 2^128, a square's words in the state beside.
 type intVariance struct {
 	sums      intSum
 	pop, root bool
-	xx        []square
 	over      map[uint32]uint64 // of the few groups that need it: how often 2^128 is to be added
 }
 
-type square struct{ lo, hi uint64 }
+func (v *intVariance) Resize(groups int) { v.sums.Resize(groups) }
 
-func (v *intVariance) Resize(groups int) {
-	v.sums.Resize(groups)
-	v.xx = grown(v.xx, groups)
+// xx returns Σx² modulo 2^128.
+func (v *intVariance) xx(g int) (lo, hi uint64) {
+	p := &v.sums.s[2*g+1]
+	return uint64(p.sum), uint64(p.n)
 }
 
 // addSquares adds lo + 2^64 hi + 2^128 top.
 func (v *intVariance) addSquares(g uint32, lo, hi, top uint64) {
-	q := &v.xx[g]
-	var c uint64
-	q.lo, c = bits.Add64(q.lo, lo, 0)
-	if q.hi, c = bits.Add64(q.hi, hi, c); top|c != 0 {
+	p := &v.sums.s[2*int(g)+1]
+	lo, c := bits.Add64(uint64(p.sum), lo, 0)
+	hi, c = bits.Add64(uint64(p.n), hi, c)
+	if p.sum, p.n = int64(lo), int64(hi); top|c != 0 {
 		v.addTop(g, top+c)
 	}
 }
@@ -200,24 +200,35 @@ func (v *intVariance) addTop(g uint32, times uint64) {
 
 func addIntSquares[T int16 | int32 | int64](v *intVariance, groups []uint32, vals []T, arr arrow.Array) {
 	batch.ValidRuns(arr, func(from, to int) {
-		sums, squares, vals := v.sums.s, v.xx, vals[from:to]
-		for i, g := range groups[from:to] { // as addInts and addSquares, in one loop: their reads overlap
-			p, x := &sums[g], int64(vals[i])
-			sum := p.sum + x
-			if (sum^p.sum)&(sum^x) < 0 {
-				v.sums.carry(g, x)
-			}
-			p.sum = sum
-			p.n++
-			q, u := &squares[g], magnitude(x)
-			hi, lo := bits.Mul64(u, u)
-			var c uint64
-			q.lo, c = bits.Add64(q.lo, lo, 0)
-			if q.hi, c = bits.Add64(q.hi, hi, c); c != 0 {
-				v.addTop(g, 1)
+		for from < to {
+			if from += squareRun(v.sums.s, groups[from:to], vals[from:to]); from < to { // beyond the words
+				x := int64(vals[from])
+				v.sums.add(groups[from], x, 1)
+				hi, lo := bits.Mul64(magnitude(x), magnitude(x))
+				v.addSquares(groups[from], lo, hi, 0)
+				from++
 			}
 		}
 	})
+}
+
+// squareRun adds values and their squares up to the first that words do not hold, and returns how many. It calls
+// nothing, so that what the loop needs is in registers.
+func squareRun[T int16 | int32 | int64](states []intState, groups []uint32, vals []T) int {
+	vals = vals[:len(groups)]
+	for i, g := range groups {
+		p, x := (*[2]intState)(states[2*int(g):]), int64(vals[i])
+		sum, u := p[0].sum+x, uint64((x^x>>63)-x>>63)
+		hi, lo := bits.Mul64(u, u)
+		lo, c := bits.Add64(uint64(p[1].sum), lo, 0)
+		hi, c = bits.Add64(uint64(p[1].n), hi, c)
+		if (sum^p[0].sum)&(sum^x) < 0 || c != 0 {
+			return i
+		}
+		p[0].sum, p[1].sum, p[1].n = sum, int64(lo), int64(hi)
+		p[0].n++
+	}
+	return len(groups)
 }
 
 func (v *intVariance) Update(groups []uint32, args []arrow.Array) error {
@@ -251,8 +262,8 @@ func (v *intVariance) MergeStates(groups []uint32, states *array.Binary) error {
 func (v *intVariance) MergeFrom(groups []uint32, from Agg, ids []uint32) error {
 	o := from.(*intVariance)
 	for i, g := range groups {
-		q := o.xx[ids[i]]
-		v.addSquares(g, q.lo, q.hi, o.top(ids[i]))
+		lo, hi := o.xx(int(ids[i]))
+		v.addSquares(g, lo, hi, o.top(ids[i]))
 	}
 	return v.sums.MergeFrom(groups, &o.sums, ids)
 }
@@ -268,19 +279,21 @@ func (v *intVariance) States(from, to int) (arrow.Array, error) {
 	le := binary.LittleEndian
 	return binaryColumn(from, to, func(dst []byte, g int) ([]byte, bool) {
 		dst = v.sums.appendState(dst, g)
-		dst = le.AppendUint64(le.AppendUint64(dst, v.xx[g].lo), v.xx[g].hi)
+		lo, hi := v.xx(g)
+		dst = le.AppendUint64(le.AppendUint64(dst, lo), hi)
 		return le.AppendUint64(dst, v.top(uint32(g))), true
 	}), nil
 }
 
 // squares returns Σx² at twice the scale of the values.
 func (v *intVariance) squares(g int, scale int32) number.Decimal {
-	q, top := v.xx[g], v.top(uint32(g))
-	if top|q.hi == 0 && q.lo <= math.MaxInt64 {
-		return number.DecimalFromInt64(int64(q.lo), 2*scale)
+	lo, hi := v.xx(g)
+	top := v.top(uint32(g))
+	if top|hi == 0 && lo <= math.MaxInt64 {
+		return number.DecimalFromInt64(int64(lo), 2*scale)
 	}
 	b := new(big.Int)
-	for _, w := range []uint64{top, q.hi, q.lo} {
+	for _, w := range []uint64{top, hi, lo} {
 		b.Lsh(b, 64).Add(b, new(big.Int).SetUint64(w))
 	}
 	return number.DecimalFromBig(b, 2*scale)
@@ -291,8 +304,8 @@ func (v *intVariance) Results(from, to int) (arrow.Array, error) {
 	if v.sums.in.IsFixed() {
 		scale = int32(v.sums.in.Scale)
 	}
-	return numericColumn(from, to, func(g int) bool { return enough(v.sums.s[g].n, v.pop) }, func(g int) (number.Decimal, error) {
-		n := v.sums.s[g].n
+	return numericColumn(from, to, func(g int) bool { return enough(v.sums.at(g).n, v.pop) }, func(g int) (number.Decimal, error) {
+		n := v.sums.at(g).n
 		if a, d, ok := v.small(g); ok {
 			return spread(number.DecimalFromInt64(a, 2*scale), number.DecimalFromInt64(d, 0), v.root)
 		}
@@ -302,11 +315,12 @@ func (v *intVariance) Results(from, to int) (arrow.Array, error) {
 
 // small returns N Σx² − (Σx)² and its divisor; false where words do not hold them.
 func (v *intVariance) small(g int) (a, d int64, ok bool) {
-	s, q := v.sums.s[g], v.xx[g]
-	if s.n >= 1<<31 || q.hi|v.top(uint32(g)) != 0 || v.sums.over != nil {
+	s := v.sums.at(g)
+	lo, hi := v.xx(g)
+	if s.n >= 1<<31 || hi|v.top(uint32(g)) != 0 || v.sums.over != nil {
 		return 0, 0, false
 	}
-	h1, l1 := bits.Mul64(q.lo, uint64(s.n))
+	h1, l1 := bits.Mul64(lo, uint64(s.n))
 	h2, l2 := bits.Mul64(magnitude(s.sum), magnitude(s.sum))
 	l, c := bits.Sub64(l1, l2, 0)
 	if h, _ := bits.Sub64(h1, h2, c); h != 0 || l > math.MaxInt64 {
@@ -318,4 +332,4 @@ func (v *intVariance) small(g int) (a, d int64, ok bool) {
 	return int64(l), s.n * (s.n - 1), true
 }
 
-func (v *intVariance) Bytes() int64 { return v.sums.Bytes() + int64(cap(v.xx))*16 }
+func (v *intVariance) Bytes() int64 { return v.sums.Bytes() }

@@ -408,7 +408,7 @@ func floatKernel[T compare.Float](op arOp) function.Impl {
 		}
 		if odd {
 			for i, s := range out {
-				if c.Skip(i) {
+				if s-s == 0 && s != 0 || c.Skip(i) {
 					continue
 				}
 				a, b := float64(x[i]), float64(y[i])

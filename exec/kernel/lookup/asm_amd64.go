@@ -36,3 +36,23 @@ func find[T selection.Integer](t Table, keys []T, sel []int32, n int, less uint3
 	}
 	return done, k
 }
+
+// first is firstFrom of 16 rows at a time, as far as they go.
+func first(t Groups, rows, hashes []uint64, groups []uint32, misses []int32, known bool) (done, k int) {
+	done = len(hashes) &^ 15
+	if !wide || done == 0 {
+		return 0, 0
+	}
+	f := groupsx16
+	switch t.Width {
+	case 1:
+		f = groups1x16
+	case 2:
+		f = groups2x16
+	}
+	all := uint64(1<<16 - 1)
+	if known {
+		all = 0
+	}
+	return done, f(&groups[0], &misses[0], &rows[0], &hashes[0], done, &t.Slots[0], uint64(len(t.Slots)-1), &t.Words[0], t.Width, all)
+}

@@ -214,3 +214,303 @@ next:
 	VZEROUPPER
 	MOVQ          R8, ret+72(FP)
 	RET
+
+// func groups1x16(groups *uint32, misses *int32, rows *uint64, hashes *uint64, n int, slots *uint32, mask uint64, words *uint64, width int, all uint64) int
+// Requires: AVX, AVX2, AVX512F, POPCNT
+TEXT ·groups1x16(SB), NOSPLIT, $0-88
+	MOVQ         groups+0(FP), AX
+	MOVQ         misses+8(FP), CX
+	MOVQ         rows+16(FP), DX
+	MOVQ         hashes+24(FP), BX
+	MOVQ         n+32(FP), SI
+	MOVQ         slots+40(FP), DI
+	MOVQ         words+56(FP), R8
+	MOVQ         mask+48(FP), R9
+	VPBROADCASTQ R9, Z0
+	VMOVDQU32    first<>+0(SB), Z4
+	MOVL         $0x00000001, R9
+	VPBROADCASTD R9, Z2
+	MOVL         $0x00000010, R9
+	VPBROADCASTD R9, Z3
+	MOVQ         width+64(FP), R9
+	VPBROADCASTQ R9, Z1
+	KXNORW       K1, K1, K1
+	VPMOVZXDQ    Y4, Z5
+	VPMULUDQ     Z1, Z5, Z5
+	SHLQ         $0x06, R9
+	XORQ         R9, R9
+
+next:
+	VPANDQ        (BX), Z0, Z1
+	VPXOR         Y6, Y6, Y6
+	KMOVW         K1, K3
+	VPGATHERQD    (DI)(Z1*4), K3, Y6
+	VPANDQ        64(BX), Z0, Z5
+	VPXOR         Y1, Y1, Y1
+	KMOVW         K1, K3
+	VPGATHERQD    (DI)(Z5*4), K3, Y1
+	ADDQ          $0x00000080, BX
+	VINSERTI64X4  $0x01, Y1, Z6, Z6
+	VPTESTMD      Z6, Z6, K2
+	VPMAXUD       Z2, Z6, Z6
+	VPSUBD        Z2, Z6, Z6
+	VEXTRACTI64X4 $0x01, Z6, Y1
+	VPMOVZXDQ     Y6, Z5
+	VMOVDQU64     (DX), Z9
+	VPXORQ        Z7, Z7, Z7
+	KMOVW         K1, K3
+	VPGATHERQQ    (R8)(Z5*8), K3, Z7
+	VPCMPUQ       $0x04, Z9, Z7, K3
+	KMOVW         K3, K3
+	KMOVW         K3, R11
+	VPMOVZXDQ     Y1, Z1
+	VMOVDQU64     64(DX), Z5
+	VPXORQ        Z8, Z8, Z8
+	KMOVW         K1, K3
+	VPGATHERQQ    (R8)(Z1*8), K3, Z8
+	VPCMPUQ       $0x04, Z5, Z8, K3
+	KMOVW         K3, K3
+	KMOVW         K3, R10
+	ADDQ          $0x00000080, DX
+	SHLQ          $0x08, R10
+	ORQ           R10, R11
+	KNOTW         K2, K2
+	KMOVW         K2, R10
+	ORQ           R11, R10
+	KMOVW         R10, K3
+	KNOTW         K3, K2
+	KMOVW         K2, R11
+	MOVQ          all+72(FP), R12
+	ORQ           R12, R11
+	KMOVW         R11, K2
+	VPCOMPRESSD.Z Z6, K2, Z1
+	VMOVDQU32     Z1, (AX)
+	POPCNTQ       R11, R11
+	LEAQ          (AX)(R11*4), AX
+	VPCOMPRESSD.Z Z4, K3, Z1
+	VMOVDQU32     Z1, (CX)(R9*4)
+	VPADDD        Z3, Z4, Z4
+	POPCNTQ       R10, R10
+	ADDQ          R10, R9
+	SUBQ          $0x10, SI
+	JNZ           next
+	VZEROUPPER
+	MOVQ          R9, ret+80(FP)
+	RET
+
+// func groups2x16(groups *uint32, misses *int32, rows *uint64, hashes *uint64, n int, slots *uint32, mask uint64, words *uint64, width int, all uint64) int
+// Requires: AVX, AVX2, AVX512F, POPCNT
+TEXT ·groups2x16(SB), NOSPLIT, $0-88
+	MOVQ         groups+0(FP), AX
+	MOVQ         misses+8(FP), CX
+	MOVQ         rows+16(FP), DX
+	MOVQ         hashes+24(FP), BX
+	MOVQ         n+32(FP), SI
+	MOVQ         slots+40(FP), DI
+	MOVQ         words+56(FP), R8
+	MOVQ         mask+48(FP), R9
+	VPBROADCASTQ R9, Z0
+	VMOVDQU32    first<>+0(SB), Z4
+	MOVL         $0x00000001, R9
+	VPBROADCASTD R9, Z2
+	MOVL         $0x00000010, R9
+	VPBROADCASTD R9, Z3
+	MOVQ         width+64(FP), R9
+	VPBROADCASTQ R9, Z1
+	KXNORW       K1, K1, K1
+	VPMOVZXDQ    Y4, Z5
+	VPMULUDQ     Z1, Z5, Z5
+	VPTERNLOGQ   $0xff, Z6, Z6, Z6
+	VPSUBQ       Z6, Z5, Z6
+	SHLQ         $0x06, R9
+	XORQ         R9, R9
+
+next:
+	VPANDQ        (BX), Z0, Z1
+	VPXOR         Y7, Y7, Y7
+	KMOVW         K1, K4
+	VPGATHERQD    (DI)(Z1*4), K4, Y7
+	VPANDQ        64(BX), Z0, Z12
+	VPXOR         Y1, Y1, Y1
+	KMOVW         K1, K4
+	VPGATHERQD    (DI)(Z12*4), K4, Y1
+	ADDQ          $0x00000080, BX
+	VINSERTI64X4  $0x01, Y1, Z7, Z7
+	VPTESTMD      Z7, Z7, K2
+	VPMAXUD       Z2, Z7, Z7
+	VPSUBD        Z2, Z7, Z7
+	VEXTRACTI64X4 $0x01, Z7, Y1
+	VPMOVZXDQ     Y7, Z12
+	VPADDQ        Z12, Z12, Z12
+	VMOVDQU64     (DX), Z13
+	VMOVDQU64     64(DX), Z14
+	VMOVDQA64     Z5, Z15
+	VPERMI2Q      Z14, Z13, Z15
+	VPXORQ        Z8, Z8, Z8
+	KMOVW         K1, K4
+	VPGATHERQQ    (R8)(Z12*8), K4, Z8
+	VPCMPUQ       $0x04, Z15, Z8, K4
+	KMOVW         K4, K3
+	VMOVDQA64     Z6, Z15
+	VPERMI2Q      Z14, Z13, Z15
+	VPXORQ        Z9, Z9, Z9
+	KMOVW         K1, K4
+	VPGATHERQQ    8(R8)(Z12*8), K4, Z9
+	VPCMPUQ       $0x04, Z15, Z9, K4
+	KORW          K4, K3, K3
+	KMOVW         K3, R11
+	VPMOVZXDQ     Y1, Z1
+	VPADDQ        Z1, Z1, Z1
+	VMOVDQU64     128(DX), Z12
+	VMOVDQU64     192(DX), Z13
+	VMOVDQA64     Z5, Z14
+	VPERMI2Q      Z13, Z12, Z14
+	VPXORQ        Z10, Z10, Z10
+	KMOVW         K1, K4
+	VPGATHERQQ    (R8)(Z1*8), K4, Z10
+	VPCMPUQ       $0x04, Z14, Z10, K4
+	KMOVW         K4, K3
+	VMOVDQA64     Z6, Z14
+	VPERMI2Q      Z13, Z12, Z14
+	VPXORQ        Z11, Z11, Z11
+	KMOVW         K1, K4
+	VPGATHERQQ    8(R8)(Z1*8), K4, Z11
+	VPCMPUQ       $0x04, Z14, Z11, K4
+	KORW          K4, K3, K3
+	KMOVW         K3, R10
+	ADDQ          $0x00000100, DX
+	SHLQ          $0x08, R10
+	ORQ           R10, R11
+	KNOTW         K2, K2
+	KMOVW         K2, R10
+	ORQ           R11, R10
+	KMOVW         R10, K3
+	KNOTW         K3, K2
+	KMOVW         K2, R11
+	MOVQ          all+72(FP), R12
+	ORQ           R12, R11
+	KMOVW         R11, K2
+	VPCOMPRESSD.Z Z7, K2, Z1
+	VMOVDQU32     Z1, (AX)
+	POPCNTQ       R11, R11
+	LEAQ          (AX)(R11*4), AX
+	VPCOMPRESSD.Z Z4, K3, Z1
+	VMOVDQU32     Z1, (CX)(R9*4)
+	VPADDD        Z3, Z4, Z4
+	POPCNTQ       R10, R10
+	ADDQ          R10, R9
+	SUBQ          $0x10, SI
+	JNZ           next
+	VZEROUPPER
+	MOVQ          R9, ret+80(FP)
+	RET
+
+// func groupsx16(groups *uint32, misses *int32, rows *uint64, hashes *uint64, n int, slots *uint32, mask uint64, words *uint64, width int, all uint64) int
+// Requires: AVX, AVX2, AVX512F, POPCNT
+TEXT ·groupsx16(SB), NOSPLIT, $0-88
+	MOVQ         groups+0(FP), AX
+	MOVQ         misses+8(FP), CX
+	MOVQ         rows+16(FP), DX
+	MOVQ         hashes+24(FP), BX
+	MOVQ         n+32(FP), SI
+	MOVQ         slots+40(FP), DI
+	MOVQ         words+56(FP), R8
+	MOVQ         mask+48(FP), R9
+	VPBROADCASTQ R9, Z0
+	VMOVDQU32    first<>+0(SB), Z4
+	MOVL         $0x00000001, R9
+	VPBROADCASTD R9, Z2
+	MOVL         $0x00000010, R9
+	VPBROADCASTD R9, Z3
+	MOVQ         width+64(FP), R9
+	VPBROADCASTQ R9, Z1
+	KXNORW       K1, K1, K1
+	VPMOVZXDQ    Y4, Z5
+	VPMULUDQ     Z1, Z5, Z5
+	SHLQ         $0x06, R9
+	XORQ         R10, R10
+
+next:
+	VPANDQ        (BX), Z0, Z7
+	VPXOR         Y6, Y6, Y6
+	KMOVW         K1, K4
+	VPGATHERQD    (DI)(Z7*4), K4, Y6
+	VPANDQ        64(BX), Z0, Z8
+	VPXOR         Y7, Y7, Y7
+	KMOVW         K1, K4
+	VPGATHERQD    (DI)(Z8*4), K4, Y7
+	ADDQ          $0x00000080, BX
+	VINSERTI64X4  $0x01, Y7, Z6, Z6
+	VPTESTMD      Z6, Z6, K2
+	VPMAXUD       Z2, Z6, Z6
+	VPSUBD        Z2, Z6, Z6
+	VEXTRACTI64X4 $0x01, Z6, Y7
+	VPMOVZXDQ     Y6, Z8
+	VPMULUDQ      Z1, Z8, Z8
+	MOVQ          width+64(FP), R13
+	MOVQ          DX, R11
+	MOVQ          R8, R12
+	KXORW         K3, K3, K3
+
+words0:
+	VPXORQ     Z9, Z9, Z9
+	KMOVW      K1, K4
+	VPGATHERQQ (R11)(Z5*8), K4, Z9
+	VPXORQ     Z10, Z10, Z10
+	KMOVW      K1, K4
+	VPGATHERQQ (R12)(Z8*8), K4, Z10
+	VPCMPUQ    $0x04, Z9, Z10, K4
+	KORW       K4, K3, K3
+	ADDQ       $0x08, R11
+	ADDQ       $0x08, R12
+	DECQ       R13
+	JNZ        words0
+	ADDQ       R9, DX
+	KMOVW      K3, R12
+	VPMOVZXDQ  Y7, Z7
+	VPMULUDQ   Z1, Z7, Z7
+	MOVQ       width+64(FP), R14
+	MOVQ       DX, R11
+	MOVQ       R8, R13
+	KXORW      K3, K3, K3
+
+words1:
+	VPXORQ        Z11, Z11, Z11
+	KMOVW         K1, K4
+	VPGATHERQQ    (R11)(Z5*8), K4, Z11
+	VPXORQ        Z12, Z12, Z12
+	KMOVW         K1, K4
+	VPGATHERQQ    (R13)(Z7*8), K4, Z12
+	VPCMPUQ       $0x04, Z11, Z12, K4
+	KORW          K4, K3, K3
+	ADDQ          $0x08, R11
+	ADDQ          $0x08, R13
+	DECQ          R14
+	JNZ           words1
+	ADDQ          R9, DX
+	KMOVW         K3, R11
+	SHLQ          $0x08, R11
+	ORQ           R11, R12
+	KNOTW         K2, K2
+	KMOVW         K2, R11
+	ORQ           R12, R11
+	KMOVW         R11, K3
+	KNOTW         K3, K2
+	KMOVW         K2, R12
+	MOVQ          all+72(FP), R13
+	ORQ           R13, R12
+	KMOVW         R12, K2
+	VPCOMPRESSD.Z Z6, K2, Z7
+	VMOVDQU32     Z7, (AX)
+	POPCNTQ       R12, R12
+	LEAQ          (AX)(R12*4), AX
+	VPCOMPRESSD.Z Z4, K3, Z7
+	VMOVDQU32     Z7, (CX)(R10*4)
+	VPADDD        Z3, Z4, Z4
+	POPCNTQ       R11, R11
+	ADDQ          R11, R10
+	SUBQ          $0x10, SI
+	JNZ           next
+	VZEROUPPER
+	MOVQ          R10, ret+80(FP)
+	RET

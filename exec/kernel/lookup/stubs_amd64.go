@@ -27,3 +27,21 @@ func heads64x16(rows *int32, heads *uint32, keys *int64, n int, lo int64, table 
 //
 //go:noescape
 func selected64x16(rows *int32, heads *uint32, keys *int64, sel *int32, n int, lo int64, table *uint32, size uint64, less uint32) int
+
+// groups1x16 is firstFrom of n rows of a word, a multiple of 16 and not 0; it stores 16 misses and
+// 16 groups for every 16 rows, of which those of misses count where their bits of all are set.
+//
+//go:noescape
+func groups1x16(groups *uint32, misses *int32, rows *uint64, hashes *uint64, n int, slots *uint32, mask uint64, words *uint64, width int, all uint64) int
+
+// groups2x16 is firstFrom of n rows of two words, a multiple of 16 and not 0; it stores 16 misses and
+// 16 groups for every 16 rows, of which those of misses count where their bits of all are set.
+//
+//go:noescape
+func groups2x16(groups *uint32, misses *int32, rows *uint64, hashes *uint64, n int, slots *uint32, mask uint64, words *uint64, width int, all uint64) int
+
+// groupsx16 is firstFrom of n rows of any number of words, a multiple of 16 and not 0; it stores 16 misses and
+// 16 groups for every 16 rows, of which those of misses count where their bits of all are set.
+//
+//go:noescape
+func groupsx16(groups *uint32, misses *int32, rows *uint64, hashes *uint64, n int, slots *uint32, mask uint64, words *uint64, width int, all uint64) int

@@ -214,16 +214,15 @@ func (o *aggThread) deferRows(ctx context.Context, r *aggRows, keys []arrow.Arra
 // addKnown adds those of the rows just packed whose groups the table has, for aggregates that read no
 // columns, and returns how many others there are, which it leaves in the place of all.
 func (t *groupTable) addKnown() (int, error) {
-	groups := t.room(len(t.hbuf))
-	misses, w := t.seek(t.rows, t.hbuf, groups), t.width
-	known, next := groups[:0], 0
+	known, misses := t.known(t.rows, t.hbuf, t.room(len(t.hbuf)))
+	w := t.width
 	for m, i := range misses {
-		known = append(known, groups[next:i]...)
-		next = int(i) + 1
 		t.hbuf[m] = t.hbuf[i]
-		copy(t.rows[m*w:(m+1)*w], t.rows[int(i)*w:])
+		to := t.rows[m*w:][:w]
+		for k, x := range t.rows[int(i)*w:][:w] {
+			to[k] = x
+		}
 	}
-	known = append(known, groups[next:]...)
 	t.rows, t.hbuf = t.rows[:len(misses)*w], t.hbuf[:len(misses)]
 	for _, a := range t.aggs {
 		if err := a.Update(known, nil); err != nil {

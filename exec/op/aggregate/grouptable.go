@@ -9,6 +9,7 @@ import (
 
 	"github.com/tributarydb/tributary/exec/agg"
 	"github.com/tributarydb/tributary/exec/kernel"
+	"github.com/tributarydb/tributary/exec/kernel/lookup"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -53,7 +54,6 @@ type groupTable struct {
 	spans   []codeSpan
 	rows    []uint64
 	hbuf    []uint64
-	probes  []uint32 // the slots at which the search for a batch's rows begins
 	misses  []int32  // rows whose groups are not there
 	moved   []uint64 // rows of another table,
 	movedBy []uint64 // and their hashes
@@ -188,136 +188,96 @@ func (t *groupTable) byNumber(row []uint64, h uint64) uint32 {
 }
 
 // putHashed looks rows up in two steps: first those of groups that are there and in
-// their first slots, then the others.
+// their first slots, then the others. There is room for their groups.
 func (t *groupTable) putHashed(rows, hashes []uint64, groups []uint32) {
 	misses := t.firstSlots(rows, hashes, groups)
-	slots, mask := t.slots, uint64(len(t.slots)-1)
-	w := t.width
+	slots, mask, w := t.slots, uint64(len(t.slots)-1), t.width
 	for _, i := range misses {
 		h, row := hashes[i], rows[int(i)*w:][:w]
 		if t.numbered(row) {
 			groups[i] = t.byNumber(row, h)
 			continue
 		}
-		at := h & mask
-		for {
-			s := slots[at]
-			if s == 0 {
-				slots[at] = t.add(row, h)
-				groups[i] = uint32(t.count - 1)
-				break
-			}
-			if g := int(s) - 1; sameWords(t.words[g*w:(g+1)*w], row) {
-				groups[i] = uint32(g)
-				break
-			}
-			at = (at + 1) & mask
+		at, s := t.slot(row, h&mask)
+		if s == 0 {
+			s = t.add(row, h)
+			slots[at] = s
+		}
+		groups[i] = s - 1
+	}
+}
+
+// slot returns the first slot from `at` on that has a row or is empty, and what it has.
+func (t *groupTable) slot(row []uint64, at uint64) (uint64, uint32) {
+	slots, words, w := t.slots, t.words, uint64(t.width)
+	for mask := uint64(len(slots) - 1); ; at = (at + 1) & mask {
+		s := slots[at]
+		if s == 0 {
+			return at, 0
+		}
+		differ, key := uint64(0), words[uint64(s-1)*w:]
+		for k, x := range row {
+			differ |= x ^ key[k]
+		}
+		if differ == 0 {
+			return at, s
 		}
 	}
 }
 
-// firstSlots finds the groups of rows in their first slots, which are nearly all where groups repeat,
-// without a branch that a read decides, so that the reads do not wait for each other. It returns
-// the other rows.
+// firstSlots finds the groups of rows in their first slots, which are nearly all where groups repeat. It
+// returns the other rows.
 func (t *groupTable) firstSlots(rows, hashes []uint64, groups []uint32) []int32 {
-	n := len(hashes)
-	if cap(t.misses) < n {
-		t.probes, t.misses = make([]uint32, n), make([]int32, n)
+	misses := t.missed(len(hashes))
+	if t.count > 0 {
+		return t.lookup().First(rows, hashes, groups, misses)
 	}
-	slots, mask, probes, misses := t.slots, uint64(len(t.slots)-1), t.probes[:n], t.misses[:n]
-	for i, h := range hashes {
-		probes[i] = slots[h&mask]
-	}
-	switch {
-	case t.count == 0:
-		for i := range misses {
-			misses[i] = int32(i)
-		}
-		return misses
-	case t.width == 1:
-		return hits1(t.words, rows, probes, groups, misses)
-	case t.width == 2:
-		return hits2(t.words, rows, probes, groups, misses)
-	}
-	return t.hits(rows, probes, groups, misses)
+	return allMissed(misses[:len(hashes)])
 }
 
-// seek finds the groups of rows that have one, and returns the rows that have none.
-func (t *groupTable) seek(rows, hashes []uint64, groups []uint32) []int32 {
-	misses := t.firstSlots(rows, hashes, groups)
-	slots, mask, w, n := t.slots, uint64(len(t.slots)-1), t.width, 0
+func (t *groupTable) lookup() lookup.Groups {
+	return lookup.Groups{Slots: t.slots, Words: t.words, Width: t.width}
+}
+
+// missed is where n rows whose groups are not found are written.
+func (t *groupTable) missed(n int) []int32 {
+	if cap(t.misses) < n+lookup.Slack {
+		t.misses = make([]int32, n+lookup.Slack)
+	}
+	return t.misses[:n+lookup.Slack]
+}
+
+func allMissed(misses []int32) []int32 {
+	for i := range misses {
+		misses[i] = int32(i)
+	}
+	return misses
+}
+
+// known writes the groups of those rows that have one, in any order, and returns them and the other rows.
+func (t *groupTable) known(rows, hashes []uint64, groups []uint32) ([]uint32, []int32) {
+	misses := t.missed(len(hashes))
+	if t.count == 0 {
+		return groups[:0], allMissed(misses[:len(hashes)])
+	}
+	misses = t.lookup().Known(rows, hashes, groups, misses)
+	mask, w, n, found := uint64(len(t.slots)-1), t.width, 0, len(hashes)-len(misses)
 	for _, i := range misses {
-		h, row := hashes[i], rows[int(i)*w:][:w]
-		if t.numbered(row) {
-			if c := row[0]; c < uint64(len(t.numbers)) && t.numbers[c] != 0 {
-				groups[i] = t.numbers[c] - 1
-			} else {
-				misses[n] = i
-				n++
-			}
-			continue
+		row, s := rows[int(i)*w:][:w], uint32(0)
+		if !t.numbered(row) {
+			_, s = t.slot(row, hashes[i]&mask)
+		} else if c := row[0]; c < uint64(len(t.numbers)) {
+			s = t.numbers[c]
 		}
-		for at := h & mask; ; at = (at + 1) & mask {
-			s := slots[at]
-			if s == 0 {
-				misses[n] = i
-				n++
-				break
-			}
-			if g := int(s) - 1; sameWords(t.words[g*w:(g+1)*w], row) {
-				groups[i] = uint32(g)
-				break
-			}
-		}
-	}
-	return misses[:n]
-}
-
-// hits1 finds the groups of rows of one word in their first slots, and lists the other rows in
-// misses.
-func hits1(words, rows []uint64, probes, groups []uint32, misses []int32) []int32 {
-	n := 0
-	for i, s := range probes {
-		g := max(s, 1) - 1
-		groups[i], misses[n] = g, int32(i)
-		if s == 0 || words[g] != rows[i] {
+		if s == 0 {
+			misses[n] = i
 			n++
+		} else {
+			groups[found] = s - 1
+			found++
 		}
 	}
-	return misses[:n]
-}
-
-func hits2(words, rows []uint64, probes, groups []uint32, misses []int32) []int32 {
-	n := 0
-	for i, s := range probes {
-		g := max(s, 1) - 1
-		groups[i], misses[n] = g, int32(i)
-		if s == 0 || (words[2*g]^rows[2*i])|(words[2*g+1]^rows[2*i+1]) != 0 {
-			n++
-		}
-	}
-	return misses[:n]
-}
-
-func (t *groupTable) hits(rows []uint64, probes, groups []uint32, misses []int32) []int32 {
-	n, w := 0, t.width
-	for i, s := range probes {
-		g := max(s, 1) - 1
-		groups[i], misses[n] = g, int32(i)
-		if s == 0 || !sameWords(t.words[int(g)*w:][:w], rows[i*w:][:w]) {
-			n++
-		}
-	}
-	return misses[:n]
-}
-
-func sameWords(a, b []uint64) bool {
-	for i, x := range a {
-		if x != b[i] {
-			return false
-		}
-	}
-	return true
+	return groups[:found], misses[:n]
 }
 
 // doubled grows s by doubling for n more. Append alone would grow large slices by a quarter, and
@@ -329,10 +289,13 @@ func doubled(s []uint64, n int) []uint64 {
 	return slices.Grow(s, max(len(s), n))
 }
 
-// add makes a group and returns its number + 1.
+// add makes a group, for which there is room, and returns its number + 1.
 func (t *groupTable) add(row []uint64, h uint64) uint32 {
-	t.words = append(t.words, row...)
-	t.hashes = append(t.hashes, h)
+	at := len(t.words)
+	t.words, t.hashes = t.words[:at+len(row)], append(t.hashes, h)
+	for k, x := range row { // a few words: to call for a copy takes longer
+		t.words[at+k] = x
+	}
 	t.count++
 	return uint32(t.count)
 }

@@ -72,7 +72,7 @@ func (t *hashTable) find(h *kernel.Hasher, keys []arrow.Array, sel []int32, n in
 		f.hashes = h.Hash(keys, n, f.hashes)
 		t.findHashes(f)
 	}
-	f.drop(t.cfg.nullKeys(keys, n), sel)
+	f.drop(t.nullKeys(keys, n), sel)
 }
 
 // narrow keeps of what was found by keys what is within the ranges: heads and spans are then places in the table's

@@ -264,6 +264,31 @@ func TestJoin(t *testing.T) {
 	}
 }
 
+// TestJoinNullSafeInteger: one integer key, null-safe, with NULLs in either, both or none of the tables: a table of
+// places is only for right rows without.
+func TestJoinNullSafeInteger(t *testing.T) {
+	r := rand.New(rand.NewSource(3))
+	table := func(nulls bool, n int) (tb optest.Table) {
+		tb.Types = []types.Type{types.Int4, types.Int4}
+		for range n {
+			row := types.Row{int64(r.Intn(40)), int64(r.Intn(5))}
+			if nulls && r.Intn(5) == 0 {
+				row[0] = nil
+			}
+			tb.Rows = append(tb.Rows, row)
+		}
+		return tb
+	}
+	for at := range 4 {
+		l, rr := table(at&1 > 0, 90), table(at&2 > 0, 50)
+		for kind, name := range kindNames {
+			if kind != plan.Single && kind != plan.AntiNull {
+				t.Run(fmt.Sprint(name, at), func(t *testing.T) { joinCase{kind: kind, keys: []int{0}, nullSafe: true}.run(t, l, rr, 0) })
+			}
+		}
+	}
+}
+
 // TestJoinDictionary: left keys are strings that repeat, some without a match, and right keys are
 // unique, so that each dictionary entry is looked up only once.
 func TestJoinDictionary(t *testing.T) {

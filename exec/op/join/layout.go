@@ -159,7 +159,7 @@ func newLayout(jc Config) *layout {
 			pair(rPair, &c.rPaired, at)
 		}
 	}
-	if len(c.KeyTypes) == 1 && !c.NullSafe[0] {
+	if len(c.KeyTypes) == 1 {
 		switch c.KeyTypes[0].Arrow().ID() {
 		case arrow.INT16, arrow.INT32, arrow.INT64, arrow.UINT32, arrow.DATE32:
 			c.directKey = true

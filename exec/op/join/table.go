@@ -19,7 +19,8 @@ import (
 //	hash     slots[h & mask] = tag (the upper half of h) | id+1, linear probing;
 //	         a slot is the head of the list of rows whose hashes have that tag
 //	direct   heads[key - min] = id+1: one integer key in a narrow range, which
-//	         needs neither hashes nor comparisons
+//	         needs neither hashes nor comparisons. If it is null-safe no row has
+//	         a NULL, so that NULLs match nothing either
 //	ranked   heads[rank] = id+1: the same in a wider range, by how many keys of
 //	         those that there are, in a bitmap, come before: keys in order are
 //	         found in order
@@ -48,6 +49,7 @@ type hashTable struct {
 	filtering atomic.Bool               // a thread makes it, or has
 
 	hasNull  atomic.Bool // some row has a NULL in a key that is not null-safe
+	nullKey  atomic.Bool // some row has one in the only key, which is null-safe: no place is for it
 	nonEmpty atomic.Bool
 	matched  []uint32 // bits by id, for kinds that return right rows of their own
 
@@ -112,7 +114,7 @@ func (t *hashTable) size(grant func(bytes int64) bool) {
 		return
 	}
 	n := slotCount(t.rows.Rows())
-	if t.cfg.directKey {
+	if t.cfg.directKey && !t.nullKey.Load() {
 		lo, hi := t.lo.Load(), t.hi.Load()
 		span := uint64(hi) - uint64(lo)
 		if lo <= hi && span < uint64(2*n) {
@@ -142,6 +144,9 @@ func (t *hashTable) finish() {
 // findRange widens the range of the key by chunk ch.
 func (t *hashTable) findRange(ch int) {
 	arr := t.keys[0].Chunk(ch)
+	if t.cfg.NullSafe[0] && arr.NullN() > 0 {
+		t.nullKey.Store(true)
+	}
 	lo, hi, ok := kernel.IntRange(arr)
 	if !ok {
 		return
@@ -162,6 +167,14 @@ func (c *layout) nullKeys(keys []arrow.Array, n int) []bool {
 		}
 	}
 	return out
+}
+
+// nullKeys is the layout's; places of values are for no NULL.
+func (t *hashTable) nullKeys(keys []arrow.Array, n int) []bool {
+	if t.direct {
+		return addNulls(nil, keys[0], n)
+	}
+	return t.cfg.nullKeys(keys, n)
 }
 
 // addNulls sets for which rows an array has a NULL; nil for none.
