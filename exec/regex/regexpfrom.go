@@ -49,6 +49,8 @@ func (r *Regex) from(s string, at int) []int {
 		return r.place[:]
 	case at == 0:
 		return r.find(s)
+	case r.direct != nil && r.direct.anchored:
+		return nil
 	case !r.looksBack:
 		m = r.find(s[at:])
 	default:
