@@ -51,46 +51,6 @@ func (r *Regex) search(re *regexp.Regexp, s string) []int {
 	return re.FindReaderSubmatchIndex(&meteredRunes{s: s, m: m, per: r.size})
 }
 
-// find is First for expressions that do not backtrack.
-func (r *Regex) find(s string) []int {
-	if r.once != nil {
-		return r.from(s, 0)
-	}
-	if r.direct != nil && (r.direct.ends || r.direct.sure) {
-		if m, ok := r.direct.find(s); ok {
-			r.C.Meter().Poll(vector.RowWork + len(s)/4)
-			return m
-		}
-	}
-	return r.grouped(s, r.search(r.re, s))
-}
-
-// grouped returns a match with its groups as the quantifiers were written.
-func (r *Regex) grouped(s string, m []int) []int {
-	if m == nil || r.split == nil {
-		return m
-	}
-	var g []int
-	tried := false
-	if r.direct != nil {
-		g, tried = r.direct.whole(s[m[0]:m[1]])
-	}
-	if !tried {
-		g = r.search(r.split, s[m[0]:m[1]])
-	}
-	if g == nil {
-		return m // an assertion that looks beyond the match
-	}
-	out := make([]int, len(m))
-	for i := range out {
-		out[i] = -1
-		if g[i] >= 0 {
-			out[i] = g[i] + m[0]
-		}
-	}
-	return out
-}
-
 // matchIn reports whether there is a match.
 func (r *Regex) matchIn(s string) bool {
 	m := r.C.Meter()
