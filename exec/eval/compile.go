@@ -90,11 +90,12 @@ func (c *compiler) plain(e expr.Expr) (node, error) {
 		if n, err := c.roundedQuotient(e); n != nil || err != nil {
 			return n, err
 		}
-		args, err := c.all(e.Args)
+		from := inPlace(e.Fn.ID, e.Args)
+		args, err := c.all(from)
 		if err != nil {
 			return nil, err
 		}
-		n, err := newCall(e.Fn, args, typesOf(e.Args), e.Typ, c.env)
+		n, err := newCall(e.Fn, args, typesOf(from), e.Typ, c.env)
 		alone, ok := n.(*callNode)
 		if ok && len(c.members) > 0 {
 			return c.member(e, alone), err

@@ -76,7 +76,7 @@ func CompileSets(calls []plan.SetCall, in []plan.Column, env *function.Env, oute
 		} else {
 			sc.impl = scalarAsSet(env)
 		}
-		for _, e := range call.Args {
+		for _, e := range inPlace(call.Fn.ID, call.Args) {
 			p, err := Compile(e, in, env)
 			if err != nil {
 				return nil, err

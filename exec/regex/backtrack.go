@@ -76,24 +76,23 @@ func (r *Regex) backtrack(t runeText, from int) ([]int, error) {
 	return out, nil
 }
 
-// backtrackAll is matches for expressions that backtrack.
-func (r *Regex) backtrackAll(s string, start, max int) (out [][]int, err error) {
+// backtrackAll is Each for expressions that backtrack.
+func (r *Regex) backtrackAll(s string, start, max int, f func(m []int)) error {
 	t := newRuneText(r.C, s)
-	from := utf8.RuneCountInString(s[:start])
-	for from < len(t.at) && (max == 0 || len(out) < max) {
+	from := utf8.RuneCountInString(s[:min(start, len(s))])
+	for n := 0; from < len(t.at) && (max == 0 || n < max); n++ {
 		m, err := r.backtrack(t, from)
 		if err != nil || m == nil {
-			return out, err
+			return err
 		}
 		r.C.Meter().Poll(vector.PollBytes)
-		r.C.Meter().Scratch(8*len(m) + matchBytes)
-		out = append(out, m)
 		for from < len(t.at) && t.at[from] < m[1] {
 			from++
 		}
 		if m[0] == m[1] {
 			from++
 		}
+		f(m)
 	}
-	return out, nil
+	return nil
 }

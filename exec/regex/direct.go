@@ -17,8 +17,11 @@ type direct struct {
 	groups   int
 	anchored bool // it begins with ^
 	ends     bool // it ends with $: every match reaches the end
+	sure     bool // there is one way to match from a place, but for how soon it ends
 	prefix   string
+	wide     bool      // it has a set of ranges beyond ASCII
 	room     directRun // of the last match
+	size     int       // its parts
 }
 
 // directNode is a part of an expression, with what comes after it.
@@ -27,8 +30,10 @@ type directNode struct {
 	next     *directNode
 	literal  string
 	set      directSet
-	min, max int           // of repeat; max -1: no limit
-	lazy     bool          // of repeat
+	min, max int  // of repeat; max -1: no limit
+	lazy     bool // of repeat
+	one      bool // of repeat: what follows can be at one place alone, back bytes before the end of the characters
+	back     int
 	branches []*directNode // of choice, in the order in which they are tried; each goes on after the choice
 	group    int           // of mark: the place in the match
 }
@@ -43,10 +48,11 @@ const (
 	directMark
 )
 
-// directSet is a set of ASCII characters, with all others or none.
+// directSet is a set of characters: some of ASCII, and all others, none, or those in ranges.
 type directSet struct {
 	ascii [2]uint64
-	rest  bool
+	rest  bool   // all others
+	wide  []rune // or these: the first and the last of each range, in order
 	// but, where not 0, is that the set has all characters, but for one of ASCII if that is less than utf8.RuneSelf.
 	but int
 }
@@ -73,14 +79,14 @@ func newDirect(text string) *direct {
 	if len(list) > 0 && list[len(list)-1].Op == syntax.OpEndText {
 		d.ends, list = true, list[:len(list)-1]
 	}
-	size := 0
 	at := &directNode{kind: directEnd}
 	for _, re := range slices.Backward(list) {
-		if at = directOf(re, at, &size); at == nil {
+		if at = d.of(re, at); at == nil {
 			return nil
 		}
 	}
 	d.first = at
+	d.sure = newSureness().of(at)
 	for n := at; n != nil; n = n.next { // groups may begin before the literal
 		if n.kind == directLiteral {
 			d.prefix = n.literal
@@ -95,9 +101,9 @@ func newDirect(text string) *direct {
 // mostDirect is how many parts an expression may have.
 const mostDirect = 256
 
-// directOf makes the nodes of re before next; nil if it has unknown parts.
-func directOf(re *syntax.Regexp, next *directNode, size *int) *directNode {
-	if *size++; *size > mostDirect || re.Flags&syntax.FoldCase != 0 && re.Op == syntax.OpLiteral {
+// of makes the nodes of re before next; nil if it has unknown parts.
+func (d *direct) of(re *syntax.Regexp, next *directNode) *directNode {
+	if d.size++; d.size > mostDirect || re.Flags&syntax.FoldCase != 0 && re.Op == syntax.OpLiteral {
 		return nil
 	}
 	switch re.Op {
@@ -107,14 +113,14 @@ func directOf(re *syntax.Regexp, next *directNode, size *int) *directNode {
 		return &directNode{kind: directLiteral, literal: string(re.Rune), next: next}
 	case syntax.OpConcat:
 		for _, sub := range slices.Backward(re.Sub) {
-			if next = directOf(sub, next, size); next == nil {
+			if next = d.of(sub, next); next == nil {
 				return nil
 			}
 		}
 		return next
 	case syntax.OpCapture:
 		end := &directNode{kind: directMark, group: 2*re.Cap + 1, next: next}
-		in := directOf(re.Sub[0], end, size)
+		in := d.of(re.Sub[0], end)
 		if in == nil {
 			return nil
 		}
@@ -122,7 +128,7 @@ func directOf(re *syntax.Regexp, next *directNode, size *int) *directNode {
 	case syntax.OpAlternate:
 		n := &directNode{kind: directChoice}
 		for _, sub := range re.Sub {
-			b := directOf(sub, next, size)
+			b := d.of(sub, next)
 			if b == nil {
 				return nil
 			}
@@ -143,12 +149,13 @@ func directOf(re *syntax.Regexp, next *directNode, size *int) *directNode {
 	var ok bool
 	if n.set, ok = directSetOf(of); ok {
 		n.set.but = n.set.missing()
+		d.wide = d.wide || n.set.wide != nil
 		return n
 	}
 	if re.Op != syntax.OpQuest {
 		return nil
 	}
-	in := directOf(of, next, size)
+	in := d.of(of, next)
 	if in == nil {
 		return nil
 	}
@@ -159,8 +166,7 @@ func directOf(re *syntax.Regexp, next *directNode, size *int) *directNode {
 	return &directNode{kind: directChoice, branches: branches}
 }
 
-// directSetOf is the set of an expression of one character; false if it is another, or a set that has some characters
-// beyond ASCII and not others.
+// directSetOf is the set of an expression of one character; false if it is another.
 func directSetOf(re *syntax.Regexp) (s directSet, ok bool) {
 	switch re.Op {
 	case syntax.OpAnyChar:
@@ -168,8 +174,12 @@ func directSetOf(re *syntax.Regexp) (s directSet, ok bool) {
 	case syntax.OpAnyCharNotNL:
 		return directSet{ascii: [2]uint64{^uint64(1 << '\n'), ^uint64(0)}, rest: true}, true
 	case syntax.OpLiteral:
-		if len(re.Rune) != 1 || re.Rune[0] >= utf8.RuneSelf || re.Flags&syntax.FoldCase != 0 {
+		if len(re.Rune) != 1 || re.Flags&syntax.FoldCase != 0 {
 			return s, false
+		}
+		if r := re.Rune[0]; r >= utf8.RuneSelf {
+			s.wide = []rune{r, r}
+			return s, true
 		}
 		s.ascii[re.Rune[0]/64] = 1 << (re.Rune[0] % 64)
 		return s, true
@@ -179,11 +189,11 @@ func directSetOf(re *syntax.Regexp) (s directSet, ok bool) {
 			for c := lo; c <= min(hi, utf8.RuneSelf-1); c++ {
 				s.ascii[c/64] |= 1 << (c % 64)
 			}
-			if hi >= utf8.RuneSelf {
-				if lo > utf8.RuneSelf || hi != utf8.MaxRune {
-					return s, false
-				}
+			switch {
+			case lo <= utf8.RuneSelf && hi == utf8.MaxRune:
 				s.rest = true
+			case hi >= utf8.RuneSelf:
+				s.wide = append(s.wide, max(lo, utf8.RuneSelf), hi)
 			}
 		}
 		return s, true
@@ -217,17 +227,45 @@ func (s *directSet) span(t string) int {
 		}
 		return n
 	}
-	for n < len(t) && s.has(t[n]) { // where one byte of a character is in the set all are
-		n++
+	for n < len(t) {
+		w := s.width(t, n)
+		if w == 0 {
+			break
+		}
+		n += w
 	}
 	return n
 }
 
-func (s *directSet) has(c byte) bool {
-	if c < utf8.RuneSelf {
-		return s.ascii[c>>6]>>(c&63)&1 != 0
+// width is how many bytes the character of t at i has; 0 if it is not in the set.
+func (s *directSet) width(t string, i int) int {
+	switch c := t[i]; {
+	case c < utf8.RuneSelf:
+		return int(s.ascii[c>>6] >> (c & 63) & 1)
+	case s.wide != nil:
+		r, w := utf8.DecodeRuneInString(t[i:])
+		if s.hasWide(r) {
+			return w
+		}
+	case s.rest:
+		return after(t, i) - i
 	}
-	return s.rest
+	return 0
+}
+
+func (s *directSet) hasWide(r rune) bool {
+	lo, hi := 0, len(s.wide)/2
+	for lo < hi {
+		switch m := (lo + hi) / 2; {
+		case r < s.wide[2*m]:
+			hi = m
+		case r > s.wide[2*m+1]:
+			lo = m + 1
+		default:
+			return true
+		}
+	}
+	return false
 }
 
 // directRun is a match that is being tried.
@@ -236,6 +274,7 @@ type directRun struct {
 	marks []int
 	steps int  // left
 	any   bool // a match may end anywhere
+	end   int  // of the match
 }
 
 // in reports whether there is a match in s; ok is false if it gave up.
@@ -265,21 +304,26 @@ func (n *directNode) from(s string, at int) (begin, end int) {
 		}
 		return at + k, at + k + len(n.literal)
 	}
-	for ; at < len(s); at++ {
-		if !n.set.has(s[at]) {
+	for at < len(s) {
+		w := n.set.width(s, at)
+		switch {
+		case w == 0 && s[at] < utf8.RuneSelf:
+			at++
 			continue
+		case w == 0:
+			at = after(s, at)
+			continue
+		case n.max == 1:
+			return at, at + w
 		}
-		if n.max == 1 {
-			return at, after(s, at)
-		}
-		return at, at + n.set.span(s[at:])
+		return at, at + w + n.set.span(s[at+w:])
 	}
 	return -1, -1
 }
 
-// find returns the first match of an expression that ends with $, and its groups, as regexp does, until the next
-// call; ok is false if it gave up.
-func (d *direct) find(s string) (m []int, ok bool) { return d.search(s, false) }
+// find returns the first match of an expression that ends with $ or has one way to match, and its groups, as regexp does,
+// until the next call; ok is false if it gave up.
+func (d *direct) find(s string) (m []int, ok bool) { return d.search(s, !d.ends) }
 
 func (d *direct) search(s string, anywhere bool) (m []int, ok bool) {
 	run := d.run(s)
@@ -293,7 +337,7 @@ func (d *direct) search(s string, anywhere bool) (m []int, ok bool) {
 			at += k
 		}
 		if run.match(d.first, at) {
-			run.marks[0], run.marks[1] = at, len(s)
+			run.marks[0], run.marks[1] = at, run.end
 			return run.marks, true
 		}
 		if run.steps < 0 {
@@ -343,6 +387,7 @@ func (r *directRun) match(n *directNode, i int) bool {
 		}
 		switch n.kind {
 		case directEnd:
+			r.end = i
 			return i == len(r.s) || r.any
 		case directLiteral:
 			if !strings.HasPrefix(r.s[i:], n.literal) {
@@ -378,8 +423,12 @@ func (r *directRun) match(n *directNode, i int) bool {
 func (r *directRun) greedily(n *directNode, i int) bool {
 	least, k, end := i, 0, i
 	if n.max < 0 {
-		for k < n.min && end < len(r.s) && n.set.has(r.s[end]) {
-			end = after(r.s, end)
+		for k < n.min && end < len(r.s) {
+			w := n.set.width(r.s, end)
+			if w == 0 {
+				break
+			}
+			end += w
 			k++
 		}
 		if least = end; k < n.min {
@@ -388,8 +437,12 @@ func (r *directRun) greedily(n *directNode, i int) bool {
 		end += n.set.span(r.s[end:])
 		r.steps -= (end - least) / 8
 	} else {
-		for k < n.max && end < len(r.s) && n.set.has(r.s[end]) {
-			end = after(r.s, end)
+		for k < n.max && end < len(r.s) {
+			w := n.set.width(r.s, end)
+			if w == 0 {
+				break
+			}
+			end += w
 			if k++; k == n.min {
 				least = end
 			}
@@ -402,7 +455,11 @@ func (r *directRun) greedily(n *directNode, i int) bool {
 		}
 	}
 	if n.next.kind == directEnd { // fewer do not reach the end
+		r.end = end
 		return end == len(r.s) || r.any
+	}
+	if n.one { // there is one place for what follows
+		return r.match(n.next, max(end-n.back, least))
 	}
 	for {
 		if n.next.kind == directLiteral { // back to where it is
@@ -429,9 +486,13 @@ func (r *directRun) lazily(n *directNode, i int) bool {
 		if k >= n.min && r.match(n.next, i) {
 			return true
 		}
-		if k == n.max || r.steps < 0 || i >= len(r.s) || !n.set.has(r.s[i]) {
+		if k == n.max || r.steps < 0 || i >= len(r.s) {
 			return false
 		}
-		i = after(r.s, i)
+		w := n.set.width(r.s, i)
+		if w == 0 {
+			return false
+		}
+		i += w
 	}
 }

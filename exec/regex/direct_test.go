@@ -20,7 +20,7 @@ func randomPattern(r *rand.Rand, depth int) string {
 		case k < 4:
 			b.WriteString([]string{"a", "b", "ab", "/", "é", "://", "ba"}[r.IntN(7)])
 		case k < 8:
-			b.WriteString([]string{"[^/]", ".", "[ab]", "[a-z]", "[^b]", `\w`, "[é-ü]", `\d`}[r.IntN(8)])
+			b.WriteString([]string{"[^/]", ".", "[ab]", "[a-z]", "[^b]", `\w`, "[é-ü]", `\d`, `\S`, `\s`}[r.IntN(10)])
 		case k < 9 && depth > 0:
 			b.WriteString("(?:" + randomPattern(r, depth-1) + ")")
 		case k < 11 && depth > 0:
@@ -38,7 +38,7 @@ func randomPattern(r *rand.Rand, depth int) string {
 func randomSubject(r *rand.Rand) string {
 	var b strings.Builder
 	for range r.IntN(14) {
-		b.WriteString([]string{"a", "b", "a", "b", "/", "é", "://", "0", "\n", "日"}[r.IntN(10)])
+		b.WriteString([]string{"a", "b", "a", "b", "/", "é", "://", "0", "\n", "日", " "}[r.IntN(11)])
 	}
 	return b.String()
 }
@@ -46,7 +46,7 @@ func randomSubject(r *rand.Rand) string {
 // TestDirect: what is tried directly has the matches and groups that regexp finds.
 func TestDirect(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
-	known, ends := 0, 0
+	known, ends, sure := 0, 0, 0
 	for range 6000 {
 		p := randomPattern(r, 2)
 		if r.IntN(3) == 0 {
@@ -62,6 +62,9 @@ func TestDirect(t *testing.T) {
 		known++
 		if x.direct.ends {
 			ends++
+		}
+		if x.direct.sure {
+			sure++
 		}
 		y, _ := Compile(p, "")
 		y.direct, y.once = nil, nil
@@ -80,8 +83,61 @@ func TestDirect(t *testing.T) {
 			}
 		}
 	}
-	if known < 2000 || ends < 800 {
-		t.Errorf("only %d expressions are tried directly, %d of them to the end", known, ends)
+	if known < 2000 || ends < 800 || sure < 1000 {
+		t.Errorf("only %d expressions are tried directly, %d of them to the end, %d with one way", known, ends, sure)
+	}
+}
+
+// TestSure: what has one way to match.
+func TestSure(t *testing.T) {
+	for p, want := range map[string]bool{
+		`pump-([0-9]+)`: true, `^(\S+)Z \[(\w+)\] pump-(\d+) temp=([\d.]+)`: true, `(a?)(ab)?`: false, `a*b`: true, `a*ab`: true, `a*a`: false,
+		`(a|b)c`: true, `(ab|[a-c]y)d`: false, `a(bc)?`: true, `a(b|)c`: true, `\w+@\w+\.com`: true, `.*x`: false, `[^x]*x`: true, `a{2,3}b`: true,
+		`a{2,3}ab`: false, `a+?b`: false, `é*ü`: true, `é*é`: false, `\s*(\w+)\s*=\s*(\d+)`: true, `(a|)b?`: true, `(|a)b?`: false, `\d+(\.\d+)?`: true, `a{2,3}(b?)`: true,
+	} {
+		x, err := Compile(p, "")
+		if err != nil || x.direct == nil || x.direct.sure != want {
+			t.Errorf("%s: %v, %+v", p, err, x)
+		}
+	}
+}
+
+// TestSplit: the parts of a text are those between all of its matches.
+func TestSplit(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	for range 3000 {
+		p := randomPattern(r, 1)
+		if r.IntN(5) == 0 {
+			p = []string{`(a)\1`, `a(?=b)`, `\y`, `\s+`, `/`, `^a`, `$`, ``}[r.IntN(8)]
+		}
+		x, err := Compile(p, "")
+		if err != nil {
+			continue
+		}
+		meter := vector.NewMeter(nil)
+		arena := vector.NewArena(&meter)
+		x.use(&function.Call{Arena: &arena})
+		s := randomSubject(r)
+		matches, err := x.Matches(s, 0, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var want, got []string
+		at := 0
+		for _, m := range matches {
+			if m[0] == m[1] && (m[0] == at || m[0] >= len(s)) {
+				continue
+			}
+			want, at = append(want, s[at:m[0]]), m[1]
+		}
+		want = append(want, s[at:])
+		parts, err := x.Split(s)
+		for part, ok := parts.Next(); ok; part, ok = parts.Next() {
+			got = append(got, part)
+		}
+		if err != nil || !slices.Equal(got, want) {
+			t.Fatalf("%q in %q: %q, want %q, %v", p, s, got, want, err)
+		}
 	}
 }
 

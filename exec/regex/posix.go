@@ -10,7 +10,6 @@ import (
 	"github.com/dlclark/regexp2"
 
 	"github.com/tributarydb/tributary/exec/function"
-	"github.com/tributarydb/tributary/exec/vector"
 	"github.com/tributarydb/tributary/sql/pgerr"
 )
 
@@ -32,7 +31,8 @@ type Regex struct {
 	// split, where set, matches the text found again, from end to end, with the quantifiers as they
 	// were written, to find the groups.
 	split *regexp.Regexp
-	// direct, where set, is what split is, and finds the match too if it must reach the end of the text.
+	// direct, where set, is what split is, and finds the match too if it must reach the end of the text or has one way
+	// to match.
 	direct *direct
 	once   *directNode // set for a literal, and for one or more characters of a set: matches are found without a machine
 	Groups int
@@ -45,8 +45,7 @@ type Regex struct {
 	looksBack bool
 	wide      *Regex // for text beyond ASCII, where edges of words must know it
 	behind    *behind
-	one       [1][]int // room for a list of a match
-	place     [2]int   // room for a match of once
+	place     [2]int // room for a match of once
 }
 
 func errRegex(format string, args ...any) error {
@@ -104,8 +103,12 @@ func compileWith(tr *translator, pattern, flags string) (*Regex, error) {
 			return nil, goError(err)
 		}
 	}
-	if r.direct = newDirect(text); r.direct != nil && !tr.shortest {
-		r.once = r.direct.once()
+	if r.direct = newDirect(text); r.direct != nil {
+		if tr.shortest {
+			r.direct.sure = false
+		} else {
+			r.once = r.direct.once()
+		}
 	}
 	if r.Groups > 0 {
 		// a failure here, of size, leaves the groups of the first search
@@ -137,46 +140,6 @@ func (r *Regex) First(s string) ([]int, error) {
 		return r.backtrack(newRuneText(r.C, s), 0)
 	}
 	return r.find(s), nil
-}
-
-// find is First for expressions that do not backtrack.
-func (r *Regex) find(s string) []int {
-	if r.once != nil {
-		return r.from(s, 0)
-	}
-	if r.direct != nil && r.direct.ends {
-		if m, ok := r.direct.find(s); ok {
-			r.C.Meter().Poll(vector.RowWork + len(s)/4)
-			return m
-		}
-	}
-	return r.grouped(s, r.search(r.re, s))
-}
-
-// grouped returns a match with its groups as the quantifiers were written.
-func (r *Regex) grouped(s string, m []int) []int {
-	if m == nil || r.split == nil {
-		return m
-	}
-	var g []int
-	tried := false
-	if r.direct != nil {
-		g, tried = r.direct.whole(s[m[0]:m[1]])
-	}
-	if !tried {
-		g = r.search(r.split, s[m[0]:m[1]])
-	}
-	if g == nil {
-		return m // an assertion that looks beyond the match
-	}
-	out := make([]int, len(m))
-	for i := range out {
-		out[i] = -1
-		if g[i] >= 0 {
-			out[i] = g[i] + m[0]
-		}
-	}
-	return out
 }
 
 type translator struct {

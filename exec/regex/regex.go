@@ -3,9 +3,9 @@ package regex
 import (
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/tributarydb/tributary/exec/function"
+	"github.com/tributarydb/tributary/exec/vector"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -37,95 +37,150 @@ func (r *Regex) GroupsOf(s string, m []int) types.Array {
 
 // Matches lists the matches from byte offset start on, at most max (0: all).
 // An empty match directly after another is a match too, as PostgreSQL counts.
-func (r *Regex) Matches(s string, start, max int) ([][]int, error) {
+func (r *Regex) Matches(s string, start, max int) (out [][]int, err error) {
+	err = r.Each(s, start, max, func(m []int) {
+		r.C.Meter().Scratch(8*len(m) + matchBytes)
+		out = append(out, slices.Clone(m))
+	})
+	return out, err
+}
+
+// Each calls f for what Matches lists. A match is valid until f returns.
+func (r *Regex) Each(s string, start, max int, f func(m []int)) error {
 	if r.wide != nil && !isASCII(s) {
-		return r.wide.Matches(s, start, max)
+		return r.wide.Each(s, start, max, f)
 	}
 	if r.back != nil {
-		return r.backtrackAll(s, start, max)
+		return r.backtrackAll(s, start, max, f)
 	}
-	var out [][]int
-	at := start
-	for at <= len(s) && (max == 0 || len(out) < max) {
+	for at, n := start, 0; at <= len(s) && (max == 0 || n < max); n++ {
 		m := r.from(s, at)
 		if m == nil {
 			break
 		}
-		r.C.Meter().Scratch(8*len(m) + matchBytes)
-		out = append(out, slices.Clone(m))
-		if m[1] > m[0] {
-			at = m[1]
+		end, empty := m[1], m[1] == m[0]
+		if f(m); !empty {
+			at = end
 			continue
 		}
-		if m[1] >= len(s) {
+		if end >= len(s) {
 			break
 		}
-		_, w := utf8.DecodeRuneInString(s[m[1]:])
-		at = m[1] + w
+		at = after(s, end)
 	}
-	return out, nil
+	return nil
+}
+
+// Splitter gives the parts of a text between the matches, as regexp_split_to_table does: empty matches split between
+// characters, but not at the ends or right after a match.
+type Splitter struct {
+	r         *Regex
+	s         string
+	at, from  int // where the part begins, and where the next match may
+	done      bool
+	parts     []string // of expressions that backtrack, all of them
+	backtrack bool
+}
+
+// Split begins with s.
+func (r *Regex) Split(s string) (Splitter, error) {
+	if r.wide != nil && !isASCII(s) {
+		return r.wide.Split(s)
+	}
+	p := Splitter{r: r, s: s, backtrack: r.back != nil}
+	if !p.backtrack {
+		return p, nil
+	}
+	err := r.backtrackAll(s, 0, 0, func(m []int) {
+		if p.splits(m) {
+			r.C.Meter().Scratch(32)
+			p.parts = append(p.parts, s[p.at:m[0]])
+			p.at = m[1]
+		}
+	})
+	p.parts = append(p.parts, s[p.at:])
+	return p, err
+}
+
+func (p *Splitter) splits(m []int) bool { return m[0] < m[1] || m[0] != p.at && m[0] < len(p.s) }
+
+// Next returns the next part.
+func (p *Splitter) Next() (part string, ok bool) {
+	if p.backtrack {
+		if len(p.parts) == 0 {
+			return "", false
+		}
+		part, p.parts = p.parts[0], p.parts[1:]
+		return part, true
+	}
+	for !p.done && p.from <= len(p.s) {
+		m := p.r.from(p.s, p.from)
+		if m == nil {
+			break
+		}
+		begin, end, splits := m[0], m[1], p.splits(m)
+		if p.from = end; begin == end {
+			if end >= len(p.s) {
+				break
+			}
+			p.from = after(p.s, end)
+		}
+		if splits {
+			part, p.at = p.s[p.at:begin], end
+			return part, true
+		}
+	}
+	if p.done {
+		return "", false
+	}
+	p.done = true
+	return p.s[p.at:], true
 }
 
 // Replace replaces match n (0: all) found from byte offset start on.
 func (r *Regex) Replace(s, by string, start, n int) (string, error) {
-	var ms [][]int
-	var m []int // of an expression whose matches need no list: the first
-	if r.once != nil && n == 0 && start <= len(s) {
-		if m = r.from(s, start); m == nil {
-			return s, nil
+	var b *vector.Text
+	at, k := 0, 0
+	err := r.Each(s, start, n, func(m []int) {
+		if k++; k < n {
+			return
 		}
-	} else if n == 1 && start == 0 { // as nearly always: there is no list to make
-		m, err := r.First(s)
-		if err != nil || m == nil {
-			return s, err
+		if k == max(n, 1) {
+			b = r.C.Text(len(s))
 		}
-		ms = append(r.one[:0], m)
-	} else {
-		var err error
-		if ms, err = r.Matches(s, start, n); err != nil {
-			return "", err
-		}
-		if n > 0 {
-			if len(ms) < n {
-				return s, nil
-			}
-			ms = ms[n-1:]
-		}
-	}
-	b := r.C.Text(len(s))
-	at := 0
-	put := func(m []int) {
 		b.WriteString(s[at:m[0]])
-		for i := 0; i < len(by); i++ {
-			if by[i] != '\\' || i+1 == len(by) {
-				_ = b.WriteByte(by[i])
-				continue
-			}
-			i++
-			switch c := by[i]; {
-			case c == '&':
-				b.WriteString(s[m[0]:m[1]])
-			case c >= '1' && c <= '9':
-				if g := int(c - '0'); g <= r.Groups && m[2*g] >= 0 {
-					b.WriteString(s[m[2*g]:m[2*g+1]])
-				}
-			case c == '\\':
-				_ = b.WriteByte('\\')
-			default:
-				_ = b.WriteByte('\\')
-				_ = b.WriteByte(c)
-			}
-		}
+		r.put(b, s, by, m)
 		at = m[1]
-	}
-	for ; m != nil; m = r.from(s, at) {
-		put(m)
-	}
-	for _, m := range ms {
-		put(m)
+	})
+	if err != nil || k < max(n, 1) {
+		return s, err
 	}
 	b.WriteString(s[at:])
 	return b.String(), nil
+}
+
+// put writes what replaces a match of s.
+func (r *Regex) put(b *vector.Text, s, by string, m []int) {
+	for i := 0; i < len(by); i++ {
+		if by[i] != '\\' || i+1 == len(by) {
+			_ = b.WriteByte(by[i])
+			continue
+		}
+		i++
+		switch c := by[i]; {
+		case c == '&':
+			b.WriteString(s[m[0]:m[1]])
+		case c >= '1' && c <= '9':
+			if g := int(c - '0'); g <= r.Groups && m[2*g] >= 0 {
+				b.WriteString(s[m[2*g]:m[2*g+1]])
+			}
+		case c == '\\':
+			_ = b.WriteByte('\\')
+		default:
+			_ = b.WriteByte('\\')
+			_ = b.WriteByte(c)
+		}
+	}
 }
 
 // Of compiles an expression, or returns the one of the last call if it is the same.

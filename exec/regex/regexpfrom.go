@@ -49,6 +49,8 @@ func (r *Regex) from(s string, at int) []int {
 		return r.place[:]
 	case at == 0:
 		return r.find(s)
+	case r.direct != nil && r.direct.anchored:
+		return nil
 	case !r.looksBack:
 		m = r.find(s[at:])
 	default:
@@ -74,6 +76,46 @@ func (r *Regex) from(s string, at int) []int {
 		return r.grouped(s, m)
 	}
 	return m
+}
+
+// find is First for expressions that do not backtrack.
+func (r *Regex) find(s string) []int {
+	if r.once != nil {
+		return r.from(s, 0)
+	}
+	if r.direct != nil && (r.direct.ends || r.direct.sure) {
+		if m, ok := r.direct.find(s); ok {
+			r.C.Meter().Poll(vector.RowWork + len(s)/4)
+			return m
+		}
+	}
+	return r.grouped(s, r.search(r.re, s))
+}
+
+// grouped returns a match with its groups as the quantifiers were written.
+func (r *Regex) grouped(s string, m []int) []int {
+	if m == nil || r.split == nil {
+		return m
+	}
+	var g []int
+	tried := false
+	if r.direct != nil {
+		g, tried = r.direct.whole(s[m[0]:m[1]])
+	}
+	if !tried {
+		g = r.search(r.split, s[m[0]:m[1]])
+	}
+	if g == nil {
+		return m // an assertion that looks beyond the match
+	}
+	out := make([]int, len(m))
+	for i := range out {
+		out[i] = -1
+		if g[i] >= 0 {
+			out[i] = g[i] + m[0]
+		}
+	}
+	return out
 }
 
 // edge is \y, an edge of a word, or \Y, none. RE2's own knows ASCII only.

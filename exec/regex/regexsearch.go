@@ -54,8 +54,8 @@ func (r *Regex) search(re *regexp.Regexp, s string) []int {
 // matchIn reports whether there is a match.
 func (r *Regex) matchIn(s string) bool {
 	m := r.C.Meter()
-	if r.direct != nil {
-		if is, ok := r.direct.in(s); ok {
+	if d := r.direct; d != nil && (!d.wide || d.anchored || d.prefix != "") {
+		if is, ok := d.in(s); ok {
 			m.Poll(vector.RowWork + len(s)/16)
 			return is
 		}

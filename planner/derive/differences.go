@@ -27,7 +27,7 @@ func Differences(r *rule.Run, n plan.Node, _ plan.ColSet) (plan.Node, error) {
 		if !ok {
 			return n
 		}
-		on, changed := Sums(j.On, j, r.Env.Stats)
+		on, changed := Sums(j.On, j, r.Statistics())
 		if !changed {
 			return n
 		}

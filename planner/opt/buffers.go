@@ -106,7 +106,7 @@ func noteBuffer(r *rule.Run, d plan.BufferDef) {
 		r.Filled = map[int]*props.Buffer{}
 	}
 	in := r.Estimates().Of(d.Root)
-	b := &props.Buffer{Rows: in.Rows}
+	b := &props.Buffer{Rows: in.Rows, Root: d.Root}
 	for _, c := range d.Root.Schema() {
 		b.Cols = append(b.Cols, in.Col(c.ID))
 	}

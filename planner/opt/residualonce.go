@@ -76,7 +76,7 @@ func boundsOnce(r *rule.Run, j *plan.Join) {
 	hasL, hasR := plan.Emits(j.L), plan.Emits(j.R)
 	itemsL, itemsR := rewrite.PassItems(j.L.Schema()), rewrite.PassItems(j.R.Schema())
 	once := func(e expr.Expr, in plan.Node, items *[]plan.Item) expr.Expr {
-		if _, plain := rewrite.AsColumn(e); plain || props.Fallible(e, in, r.Env.Stats) {
+		if _, plain := rewrite.AsColumn(e); plain || props.Fallible(e, in, r.Statistics()) {
 			return e
 		}
 		return computed(r, items, e)
@@ -106,7 +106,7 @@ func onceFor(r *rule.Run, j *plan.Join, side *plan.Node) {
 		if _, plain := rewrite.AsColumn(e); plain || len(cols) == 0 {
 			return e
 		}
-		if rewrite.Subset(cols, has) && !props.Fallible(e, in, r.Env.Stats) {
+		if rewrite.Subset(cols, has) && !props.Fallible(e, in, r.Statistics()) {
 			return computed(r, &items, e)
 		}
 		if len(j.LKeys) == 0 {

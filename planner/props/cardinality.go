@@ -527,6 +527,7 @@ func RowsFunc(st Statistics, look func()) func(plan.Node) float64 {
 type Buffer struct {
 	Rows float64
 	Cols []Column
+	Root plan.Node // its query
 }
 
 // read returns the estimate of what n reads.

@@ -19,9 +19,9 @@ func Fallible(e expr.Expr, n plan.Node, st Statistics) bool {
 		switch x := x.(type) {
 		case *expr.Col, *expr.Const, *expr.Param, *expr.Case, *expr.Coalesce, *expr.And, *expr.Or, *expr.Not, *expr.IsNull, *expr.BoolTest:
 		case *expr.Call:
-			bad = bad || (x.Fn.Vol != fn.Immutable || x.Fn.CanFail && !bounded(x, n) && !fitsRange(x, n, st) && !differenceFits(x, n, st) && !floatFits(x, n, st)) && !stampFits(x, n, st)
+			bad = bad || (x.Fn.Vol != fn.Immutable || x.Fn.CanFail && !bounded(x, n) && !differenceFits(x, n, st) && !floatFits(x, n, st)) && !fits(x, n, st)
 		case *expr.Cast:
-			bad = bad || !Widens(x.Arg.Type(), x.Typ) && !(x.Arg.Type().OID == types.TimestampOID && x.Typ.OID == types.DateOID)
+			bad = bad || !Widens(x.Arg.Type(), x.Typ) && !(x.Arg.Type().OID == types.TimestampOID && x.Typ.OID == types.DateOID) && !fits(x, n, st)
 		default:
 			bad = true
 		}

@@ -28,9 +28,12 @@ func TestStampFits(t *testing.T) {
 		{"timestamp_mi_interval(timestamp,interval)", types.Timestamp, -500 * year, 100 * year, long, false},
 		{"timestamptz_pl_interval(timestamptz,interval)", types.Timestamptz, 0, 100 * year, hour, true},
 		{"timestamptz_pl_interval(timestamptz,interval)", types.Timestamptz, 0, 100 * year, month, false},
-		{"timestamp_pl_interval(timestamp,interval)", types.Timestamp, 0, math.MaxInt64 - year, hour, false},
+		{"timestamp_pl_interval(timestamp,interval)", types.Timestamp, 0, datetime.MaxTimestamp, hour, false},
+		{"timestamp_pl_interval(timestamp,interval)", types.Timestamp, 0, math.MaxInt64 - year, month, true},
 		{"timestamp_pl_interval(timestamp,interval)", types.Timestamp, 0, datetime.TimestampInf, hour, false},
-		{"timestamp_mi_interval(timestamp,interval)", types.Timestamp, -4800 * 365 * datetime.MicrosPerDay, 0, hour, false},
+		{"timestamp_mi_interval(timestamp,interval)", types.Timestamp, -4800 * 365 * datetime.MicrosPerDay, 0, hour, true},
+		{"timestamp_mi_interval(timestamp,interval)", types.Timestamp, datetime.MinTimestamp, 0, hour, false},
+		{"timestamp_mi_interval(timestamp,interval)", types.Timestamp, datetime.MinTimestamp + year, 0, datetime.Interval{Months: 13}, false},
 		{"timestamp_mi_interval(timestamp,interval)", types.Timestamp, datetime.TimestampNegInf, 0, hour, false},
 	} {
 		f := fn.ByID(c.fn)

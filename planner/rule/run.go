@@ -59,6 +59,9 @@ func (r *Run) Estimates() *props.Estimator {
 	return r.Card
 }
 
+// Statistics is what is known of tables, and of the buffers that are filled.
+func (r *Run) Statistics() props.Statistics { return props.Filled(r.Env.Stats, r.Filled) }
+
 // NewCol makes a column.
 func (r *Run) NewCol(name string, t types.Type) plan.Column {
 	id := *r.Env.NextCol

@@ -122,7 +122,7 @@ func (o *ordered) readsOrders(keys []expr.Order) bool {
 // conditions finds the keys and the bounds; false where there are other conditions, or too few pairs.
 func (o *ordered) conditions(conds []expr.Expr) bool {
 	var equal []expr.Expr
-	conds, _ = derive.Sums(conds, &plan.Join{L: o.l, R: o.rows}, o.r.Env.Stats)
+	conds, _ = derive.Sums(conds, &plan.Join{L: o.l, R: o.rows}, o.r.Statistics())
 	for _, c := range conds {
 		x, b, ok := o.bound(c)
 		if !ok {

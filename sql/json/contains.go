@@ -3,26 +3,39 @@ package json
 import "github.com/tributarydb/tributary/sql/number"
 
 // Contains is the operator @> of a jsonb value's text, which is gone through without a tree.
-func Contains(s string, w Value) bool {
+func Contains(s string, w Value) bool { return inOrder.contains(s, w) }
+
+// container says whether the keys of objects are in the order of jsonb, each once.
+type container bool
+
+const (
+	inOrder  container = true
+	anyOrder container = false
+)
+
+func (c container) contains(s string, w Value) bool {
 	// At the top level an array contains a scalar that is one of its elements, but a scalar
 	// contains no array.
 	if w.Scalar() && kindOf(s) == Array {
-		return containsElement(s, w)
+		return c.element(s, w)
 	}
-	return containsPart(s, w)
+	return c.part(s, w)
 }
 
-// containsPart is Contains below the top, where kinds must agree.
-func containsPart(s string, w Value) bool {
+// part is contains below the top, where kinds must agree.
+func (c container) part(s string, w Value) bool {
 	if kindOf(s) != w.Kind {
 		return false
 	}
 	switch w.Kind {
 	case Object:
-		return containsMembers(s, w)
+		if c == inOrder {
+			return c.members(s, w)
+		}
+		return c.lastMembers(s, w)
 	case Array:
 		for _, e := range w.Elems {
-			if !containsElement(s, e) {
+			if !c.element(s, e) {
 				return false
 			}
 		}
@@ -39,17 +52,17 @@ func containsPart(s string, w Value) bool {
 	return true
 }
 
-func containsElement(s string, e Value) bool {
+func (c container) element(s string, e Value) bool {
 	for w := Walk(s); w.Next(); {
-		if containsPart(w.Value, e) {
+		if c.part(w.Value, e) {
 			return true
 		}
 	}
 	return false
 }
 
-// containsMembers goes through both objects once: the keys of jsonb are in order.
-func containsMembers(s string, o Value) bool {
+// members goes through both objects once.
+func (c container) members(s string, o Value) bool {
 	k := 0
 	for w := Walk(s); k < len(o.Keys) && w.Next(); {
 		name := w.Name()
@@ -59,7 +72,7 @@ func containsMembers(s string, o Value) bool {
 		if name != o.Keys[k] {
 			continue
 		}
-		if !containsPart(w.Value, o.Elems[k]) {
+		if !c.part(w.Value, o.Elems[k]) {
 			return false
 		}
 		k++
@@ -67,9 +80,29 @@ func containsMembers(s string, o Value) bool {
 	return k == len(o.Keys)
 }
 
+// lastMembers finds the last member of each key.
+func (c container) lastMembers(s string, o Value) bool {
+	var few [8]Span
+	found := few[:]
+	if len(o.Keys) > len(few) {
+		found = make([]Span, len(o.Keys))
+	}
+	found = found[:len(o.Keys)]
+	Members(s, o.Keys, found)
+	for k, at := range found {
+		if at.To == 0 || !c.part(s[at.From:at.To], o.Elems[k]) {
+			return false
+		}
+	}
+	return true
+}
+
 // Exists is the operator ? of a jsonb value's text: a key of an object, a string among an array's elements, or the
 // string itself.
 func Exists(s, key string) bool {
+	if Lacks(s, key) {
+		return false
+	}
 	w := Walk(s)
 	if !w.object && !w.array {
 		return isText(s, key)

@@ -8,7 +8,7 @@ import (
 // TestTextsOfJSONB: what is contained, what exists and what a text is as jsonb are the same without a tree.
 func TestTextsOfJSONB(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
-	quick := 0
+	quick, canonical := 0, 0
 	parse := func(s string) Value {
 		v, err := ParseJSONB(s)
 		if err != nil {
@@ -26,10 +26,23 @@ func TestTextsOfJSONB(t *testing.T) {
 			}
 		}
 		text := v.String()
+		as, err := Readable(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if as == text {
+			canonical++
+		}
 		part := parse(randomJSON(r, 2))
 		for range 2 {
 			if got, want := Contains(text, part), v.contains(part); got != want {
 				t.Fatalf("%s contains %s: %v, want %v", text, part, got, want)
+			}
+			if q := part.Quoted(); v.contains(part) && (Lacks(text, q) || Lacks(as, q)) {
+				t.Fatalf("%s contains %s, but lacks %s", as, part, q)
+			}
+			if got, want := ContainsReadable(as, part), v.contains(part); got != want {
+				t.Fatalf("%s contains %s: %v, want %v", as, part, got, want)
 			}
 			part = v // and then what it is made of
 			for part.Kind == Array && len(part.Elems) > 0 && r.IntN(2) == 0 {
@@ -44,7 +57,13 @@ func TestTextsOfJSONB(t *testing.T) {
 			if got, want := Exists(text, key), v.exists(key); got != want {
 				t.Fatalf("%q in %s: %v, want %v", key, text, got, want)
 			}
+			if got, want := Exists(as, key), v.exists(key); got != want {
+				t.Fatalf("%q in %s: %v, want %v", key, as, got, want)
+			}
 		}
+	}
+	if canonical > 40000 {
+		t.Errorf("%d texts are jsonb's own", canonical)
 	}
 	if quick < 5000 {
 		t.Errorf("only %d texts in one pass", quick)
@@ -64,6 +83,53 @@ func TestTextsOfJSONB(t *testing.T) {
 		if got, ok := quickCanonical(s); got != want || ok != (want != "") {
 			t.Errorf("%s is %s, %v, want %s", s, got, ok, want)
 		}
+	}
+}
+
+// TestReadable: what jsonb refuses or spells otherwise is not read as it lies.
+func TestReadable(t *testing.T) {
+	for s, want := range map[string]string{
+		` {"b" : 1,"a":2, "b": 3} `: `{"b" : 1,"a":2, "b": 3}`,
+		`[1e2, -0]`:                 `[100, 0]`,
+		`-0.0`:                      `0.0`,
+		`"\u00e9"`:                  `"é"`,
+		`["1e2"]`:                   `["1e2"]`,
+	} {
+		if got, err := Readable(s); err != nil || got != want {
+			t.Errorf("%s is %s, %v, want %s", s, got, err, want)
+		}
+	}
+	for _, s := range []string{`"\u0000"`, `"\ud800"`, `1e1000000`} {
+		_, want := CanonicalJSONB(s)
+		if got, err := Readable(s); want == nil || err == nil || err.Error() != want.Error() {
+			t.Errorf("%s is %s, %v, want %v", s, got, err, want)
+		}
+	}
+}
+
+// TestRespelt: eight bytes at a time are the same as one.
+func TestRespelt(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 9))
+	const bytes = "abdef0123-., EFG\xc3"
+	found := 0
+	for range 20000 {
+		s := make([]byte, r.IntN(30))
+		for i := range s {
+			s[i] = bytes[r.IntN(len(bytes))]
+		}
+		want := false
+		for i := range s {
+			want = want || i > 0 && (s[i] == 'e' || s[i] == 'E') && s[i-1] >= '0' && s[i-1] <= '9' || s[i] == '0' && i > 0 && s[i-1] == '-'
+		}
+		if want {
+			found++
+		}
+		if got := respelt(string(s)); got != want {
+			t.Fatalf("%q: %v", s, got)
+		}
+	}
+	if found < 1000 {
+		t.Error(found)
 	}
 }
 

@@ -10,7 +10,7 @@ type jsonScan struct {
 }
 
 func (p *jsonScan) space() {
-	for p.i < len(p.s) && (p.s[p.i] == ' ' || p.s[p.i] == '\t' || p.s[p.i] == '\n' || p.s[p.i] == '\r') {
+	for p.i < len(p.s) && p.s[p.i] <= ' ' {
 		p.i++
 	}
 }

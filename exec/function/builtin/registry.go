@@ -51,5 +51,6 @@ var Sets = sync.OnceValue(func() map[string]function.SetMaker {
 var ListSets = sync.OnceValue(func() map[string]function.ListMaker {
 	m := map[string]function.ListMaker{"unnest(anyarray)": setfn.Unnest}
 	jsonfn.AddLists(m)
+	setfn.AddLists(m)
 	return m
 })

@@ -6,6 +6,7 @@ import (
 
 	"github.com/tributarydb/tributary/exec/function"
 	"github.com/tributarydb/tributary/exec/vector"
+	"github.com/tributarydb/tributary/planner/fn"
 	"github.com/tributarydb/tributary/sql/json"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
@@ -80,13 +81,11 @@ func addJSON(t function.Table) {
 		v, err := json.ParseJSONB(s)
 		return v.Pretty(), err
 	})))
-	t.Put("jsonb_contains(jsonb,jsonb)", function.Always(function.Try2(func(c *function.Call, s, part string) (bool, error) {
-		w, err := treeOf(c, part)
-		return err == nil && json.Contains(s, w), err
-	})))
+	t.Put("jsonb_contains(jsonb,jsonb)", reader(func(as reading) function.Impl {
+		return function.Try2(func(c *function.Call, s, part string) (bool, error) { return as.contains(c, s, part) })
+	}))
 	t.Put("jsonb_contained(jsonb,jsonb)", function.Always(function.Try2(func(c *function.Call, part, s string) (bool, error) {
-		w, err := treeOf(c, part)
-		return err == nil && json.Contains(s, w), err
+		return reading{}.contains(c, s, part)
 	})))
 	t.Put("jsonb_concat(jsonb,jsonb)", function.Always(function.Try2(func(_ *function.Call, s, u string) (string, error) {
 		v, err := json.ParseJSONB(s)
@@ -99,15 +98,24 @@ func addJSON(t function.Table) {
 		}
 		return v.Concat(w).String(), nil
 	})))
-	t.Put("jsonb_exists(jsonb,text)", function.Always(function.Try2(func(_ *function.Call, s, k string) (bool, error) {
-		return json.Exists(s, k), nil
-	})))
-	t.Put("jsonb_exists_any(jsonb,text[])", function.Always(function.Try2(func(_ *function.Call, s string, ks types.Array) (bool, error) {
-		return slices.ContainsFunc(ks.Elems, func(d types.Datum) bool { k, ok := d.(string); return ok && json.Exists(s, k) }), nil
-	})))
-	t.Put("jsonb_exists_all(jsonb,text[])", function.Always(function.Try2(func(_ *function.Call, s string, ks types.Array) (bool, error) {
-		return !slices.ContainsFunc(ks.Elems, func(d types.Datum) bool { k, ok := d.(string); return ok && !json.Exists(s, k) }), nil
-	})))
+	t.Put("jsonb_exists(jsonb,text)", reader(func(as reading) function.Impl {
+		return function.Try2(func(_ *function.Call, s, k string) (bool, error) {
+			s, err := as.text(s)
+			return err == nil && json.Exists(s, k), err
+		})
+	}))
+	t.Put("jsonb_exists_any(jsonb,text[])", reader(func(as reading) function.Impl {
+		return function.Try2(func(_ *function.Call, s string, ks types.Array) (bool, error) {
+			s, err := as.text(s)
+			return slices.ContainsFunc(ks.Elems, func(d types.Datum) bool { k, ok := d.(string); return ok && json.Exists(s, k) }), err
+		})
+	}))
+	t.Put("jsonb_exists_all(jsonb,text[])", reader(func(as reading) function.Impl {
+		return function.Try2(func(_ *function.Call, s string, ks types.Array) (bool, error) {
+			s, err := as.text(s)
+			return !slices.ContainsFunc(ks.Elems, func(d types.Datum) bool { k, ok := d.(string); return ok && !json.Exists(s, k) }), err
+		})
+	}))
 	edit := func(f func(v json.Value, a []types.Datum) (json.Value, error)) function.Maker {
 		return function.Always(function.Loose(func(c *function.Call, a []types.Datum) (types.Datum, error) {
 			v, err := json.ParseJSONB(a[0].(string))
@@ -151,24 +159,69 @@ func addJSON(t function.Table) {
 	t.Put("jsonb_set_lax(jsonb,text[],jsonb,bool,text)", function.Always(function.Loose(jsonbSetLax)))
 }
 
+// InPlace reports whether a function of jsonb reads its first argument where a json text lies, so that it need not be made
+// jsonb first: its implementation is then asked for with the type json.
+func InPlace(id string) bool {
+	switch id {
+	case "jsonb_contains(jsonb,jsonb)", "jsonb_exists(jsonb,text)", "jsonb_exists_any(jsonb,text[])", "jsonb_exists_all(jsonb,text[])",
+		"jsonb_to_recordset(jsonb)":
+		return true
+	}
+	return false
+}
+
+// reading says how the text of a jsonb value is read.
+type reading struct{ inPlace bool } // it is a json text
+
+// reader makes a function that InPlace names.
+func reader(of func(reading) function.Impl) function.Maker {
+	return func(_ *fn.Func, args []types.Type, _ types.Type) function.Impl {
+		return of(reading{args[0].OID == types.JSONOID})
+	}
+}
+
+func (as reading) text(s string) (string, error) {
+	if as.inPlace {
+		return json.Readable(s)
+	}
+	return s, nil
+}
+
+func (as reading) contains(c *function.Call, s, part string) (bool, error) {
+	w, err := treeOf(c, part)
+	if err != nil {
+		return false, err
+	}
+	if s, err = as.text(s); err != nil || json.Lacks(s, w.quoted) {
+		return false, err
+	}
+	if as.inPlace {
+		return json.ContainsReadable(s, w.Value), nil
+	}
+	return json.Contains(s, w.Value), nil
+}
+
+// tree is that of a jsonb value.
+type tree struct {
+	text   string
+	quoted string // see Quoted
+	json.Value
+}
+
 // treeOf returns the tree of a jsonb value, from the call's memo if it is the same as the last one.
-func treeOf(c *function.Call, s string) (json.Value, error) {
-	type tree struct {
-		text string
-		json.Value
-	}
-	if c.Memo == nil {
-		return json.ParseJSONB(s)
-	}
-	if t, ok := (*c.Memo).(*tree); ok && t.text == s {
-		return t.Value, nil
+func treeOf(c *function.Call, s string) (*tree, error) {
+	if c.Memo != nil {
+		if t, ok := (*c.Memo).(*tree); ok && t.text == s {
+			return t, nil
+		}
 	}
 	t := &tree{text: strings.Clone(s)}
 	var err error
-	if t.Value, err = json.ParseJSONB(t.text); err == nil && len(s) < 1<<10 {
+	if t.Value, err = json.ParseJSONB(t.text); err == nil && c.Memo != nil && len(s) < 1<<10 {
+		t.quoted = t.Quoted()
 		*c.Memo = t
 	}
-	return t.Value, err
+	return t, err
 }
 
 // found makes a function of the text of a value and where in it to look. Strings of a json value

@@ -107,6 +107,13 @@ func walkOf(c *function.SetCall, arg, row int, binary, strings bool) (*walk, err
 		return nil, nil
 	}
 	s := v.Str(row)
+	if binary && c.Types[arg].OID == types.JSONOID { // see InPlace
+		var err error
+		c.Meter.Scratch(2 * vector.JSONBytes(s))
+		if s, err = json.Readable(s); err != nil {
+			return nil, err
+		}
+	}
 	if !binary && strings {
 		if err := json.CheckStrings(s); err != nil {
 			return nil, err
@@ -226,6 +233,12 @@ func (g *records) Next(_ context.Context, max int, out []array.Builder) (n int, 
 			row = make(types.Row, len(g.fields))
 		}
 		for k, f := range g.fields {
+			if span := g.spans[k]; span.To > 0 && g.whole == nil && f.Type.OID == types.TextOID {
+				if err := g.appendText(out[k].(*array.StringBuilder), s[span.From:span.To]); err != nil {
+					return 0, err
+				}
+				continue
+			}
 			var d types.Datum
 			if span := g.spans[k]; span.To > 0 {
 				if d, err = g.field(f.Type, s[span.From:span.To]); err != nil {
@@ -261,13 +274,34 @@ func (g *records) field(t types.Type, s string) (types.Datum, error) {
 		}
 		return fromJSON(t, v, env)
 	}
-	text, ok := json.JSONText(s)
-	if !ok {
-		return nil, nil
-	}
-	d, err := types.ParseText(t, text, env.TypesEnv())
-	if err != nil {
+	text, ok, err := g.text(s)
+	if !ok || err != nil {
 		return nil, err
 	}
+	d, err := types.ParseText(t, text, env.TypesEnv())
+	if err != nil || t.Mod < 0 && t.OID != types.BpcharOID {
+		return d, err
+	}
 	return types.ApplyMod(t, d, false)
+}
+
+// text is the text of a member; ok is false for null.
+func (g *records) text(s string) (text string, ok bool, err error) {
+	if g.binary && (s[0] == '{' || s[0] == '[') { // not as it lies
+		if s, err = json.CanonicalJSONB(s); err != nil {
+			return "", false, err
+		}
+	}
+	text, ok = json.JSONText(s)
+	return text, ok, nil
+}
+
+func (g *records) appendText(b *array.StringBuilder, s string) error {
+	text, ok, err := g.text(s)
+	if ok {
+		b.Append(text)
+	} else if err == nil {
+		b.AppendNull()
+	}
+	return err
 }

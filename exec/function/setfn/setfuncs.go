@@ -37,25 +37,15 @@ func AddSplits(m map[string]function.SetMaker) {
 				max = 0
 			}
 			s := a[0].(string)
-			ms, err := r.Matches(s, 0, max)
+			var rows []types.Datum
+			err = r.Each(s, 0, max, func(m []int) {
+				k.Meter().Scratch(function.BoxedBytes * (len(m) + 1))
+				rows = append(rows, r.GroupsOf(s, m))
+			})
 			if err != nil {
 				return nil, err
-			}
-			var rows []types.Datum
-			for _, x := range ms {
-				rows = append(rows, r.GroupsOf(s, x))
 			}
 			return c.List(rows), nil
-		}
-	}
-	for _, id := range []string{"regexp_split_to_table(text,text)", "regexp_split_to_table(text,text,text)"} {
-		m[id] = func(c *function.SetCall, a []types.Datum) (function.Generator, error) {
-			k := c.Scratch()
-			parts, err := textfn.RegexpSplit(k, a)
-			if err != nil {
-				return nil, err
-			}
-			return c.List(function.Texts(parts)), nil
 		}
 	}
 	for _, id := range []string{"string_to_table(text,text)", "string_to_table(text,text,text)"} {
@@ -86,6 +76,52 @@ func AddSplits(m map[string]function.SetMaker) {
 		}
 		return c.List(rows), nil
 	}
+}
+
+// AddLists registers the functions that go through a text as it lies.
+func AddLists(m map[string]function.ListMaker) {
+	for _, id := range []string{"regexp_split_to_table(text,text)", "regexp_split_to_table(text,text,text)"} {
+		m[id] = func(c *function.SetCall, row int) (function.Generator, error) {
+			g, ok := c.Memo.(*regexParts)
+			if !ok {
+				g = &regexParts{}
+				g.call = function.Call{Ctx: c.Meter.Ctx, Env: c.Env, Arena: vector.Once(c.Meter), Memo: &g.memo}
+				c.Memo = g
+			}
+			var args [3]string
+			for i, v := range c.Args {
+				if v.Kind == vector.Null || v.Null(row) {
+					return function.Empty{}, nil
+				}
+				args[i] = v.Str(row)
+			}
+			r, err := regex.OfWithoutG(&g.call, args[1], args[2], "regexp_split_to_table")
+			if err != nil {
+				return nil, err
+			}
+			g.Splitter, err = r.Split(args[0])
+			return g, err
+		}
+	}
+}
+
+// regexParts returns the parts of a string between matches as rows; it is used again for the next string.
+type regexParts struct {
+	regex.Splitter
+	call function.Call
+	memo any
+}
+
+func (g *regexParts) Next(_ context.Context, max int, out []array.Builder) (n int, err error) {
+	b := out[0].(*array.StringBuilder)
+	for ; n < max; n++ {
+		s, ok := g.Splitter.Next()
+		if !ok {
+			break
+		}
+		b.Append(s)
+	}
+	return n, nil
 }
 
 // splitRows returns the fields of a string as rows.

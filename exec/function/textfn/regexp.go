@@ -86,18 +86,7 @@ func addRegexp(t function.Table) {
 	for _, id := range []string{"(text,text)", "(text,text,int4)", "(text,text,int4,int4)", "(text,text,int4,int4,text)", "(text,text,int4,int4,text,int4)"} {
 		t.Put("regexp_substr"+id, function.Always(function.Loose(regexpSubstr)))
 	}
-	t.Puts(function.Always(function.Loose(func(c *function.Call, a []types.Datum) (types.Datum, error) {
-		parts, err := RegexpSplit(c, a)
-		if err != nil {
-			return nil, err
-		}
-		out := types.Array{Elem: types.Text}
-		c.Meter().Scratch(2 * function.BoxedBytes * len(parts))
-		for _, p := range parts {
-			out.Elems = append(out.Elems, p)
-		}
-		return out, nil
-	})), "regexp_split_to_array(text,text)", "regexp_split_to_array(text,text,text)")
+	t.Puts(function.Always(function.Loose(regexpSplit)), "regexp_split_to_array(text,text)", "regexp_split_to_array(text,text,text)")
 }
 
 func regexMatch(flags string, not bool) function.Impl {
@@ -215,8 +204,9 @@ func regexpCount(c *function.Call, a []types.Datum) (types.Datum, error) {
 	if start < 0 {
 		return int64(0), nil
 	}
-	ms, err := r.Matches(s, start, 0)
-	return int64(len(ms)), err
+	n := int64(0)
+	err = r.Each(s, start, 0, func([]int) { n++ })
+	return n, err
 }
 
 func regexpInstr(c *function.Call, a []types.Datum) (types.Datum, error) {
@@ -289,29 +279,21 @@ func regexpSubstr(c *function.Call, a []types.Datum) (types.Datum, error) {
 	return s[m[2*sub]:m[2*sub+1]], nil
 }
 
-// RegexpSplit is regexp_split_to_array and _to_table: empty matches split
-// between characters, but not at the ends or right after a match.
-func RegexpSplit(c *function.Call, a []types.Datum) ([]string, error) {
-	s := a[0].(string)
-	r, err := regex.OfWithoutG(c, a[1].(string), ArgText(a, 2), "regexp_split_to_table")
+func regexpSplit(c *function.Call, a []types.Datum) (types.Datum, error) {
+	r, err := regex.OfWithoutG(c, a[1].(string), ArgText(a, 2), "regexp_split_to_array")
 	if err != nil {
 		return nil, err
 	}
-	ms, err := r.Matches(s, 0, 0)
+	parts, err := r.Split(a[0].(string))
 	if err != nil {
 		return nil, err
 	}
-	r.C.Meter().Scratch(32 * len(ms))
-	var out []string
-	at := 0
-	for _, m := range ms {
-		if m[0] == m[1] && (m[0] == at && m[0] == 0 || m[0] >= len(s) || m[0] == at) {
-			continue
-		}
-		out = append(out, s[at:m[0]])
-		at = m[1]
+	out := types.Array{Elem: types.Text}
+	for s, ok := parts.Next(); ok; s, ok = parts.Next() {
+		c.Meter().Scratch(2 * function.BoxedBytes)
+		out.Elems = append(out.Elems, s)
 	}
-	return append(out, s[at:]), nil
+	return out, nil
 }
 
 // similarToRegex turns a pattern of SIMILAR TO into a regular expression.
