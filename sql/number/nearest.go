@@ -35,7 +35,12 @@ func (d Decimal) nearest() (float64, bool) {
 	if more || rem != 0 {
 		q |= 1
 	}
-	f := math.Ldexp(float64(q), exp+shift-int(d.scale))
+	f := float64(q)
+	if e := exp + shift - int(d.scale); -900 < e && e < 900 {
+		f *= math.Float64frombits(uint64(e+1023) << 52) // 2^e
+	} else {
+		f = math.Ldexp(f, e)
+	}
 	if d.Sign() < 0 {
 		f = -f
 	}

@@ -128,7 +128,7 @@ func divWords(hi, lo, b uint64) (qhi, qlo, rest uint64) {
 	return hi / b, qlo, rest
 }
 
-// Share is how many n-ths of the way from lo to hi lie before x, which is between them, where the numbers are small
+// Share is how many n-ths of the way from lo to hi lie before x, if that is between them and the numbers are small
 // enough that a quotient of numeric would not be rounded up to the next.
 func Share(x, lo, hi Decimal, n int64) (int64, bool) {
 	scale := max(x.scale, lo.scale, hi.scale)
@@ -145,7 +145,7 @@ func Share(x, lo, hi Decimal, n int64) (int64, bool) {
 	}
 	part, ok := checked.Sub(c[0], c[1])
 	whole, fits := checked.Sub(c[2], c[1])
-	if !ok || !fits || part < 0 || part > whole || whole <= 0 || whole >= 1e14 || n <= 0 || n >= 1e4 {
+	if !ok || !fits || part < 0 || part >= whole || whole <= 0 || whole >= 1e14 || n <= 0 || n >= 1e4 {
 		return 0, false
 	}
 	return part * n / whole, true

@@ -306,6 +306,9 @@ func acosd(x float64) float64 {
 func atand(x float64) float64 { return math.Atan(x) / math.Atan(1) * 45 }
 
 func power(x, y float64) (float64, error) {
+	if s := x * x; y == 2 && s > 1e-300 && s <= math.MaxFloat64 {
+		return s, nil
+	}
 	switch {
 	case x == 0 && y < 0:
 		return 0, pgerr.New(pgerr.InvalidArgumentForPowerFunction, "zero raised to a negative power is undefined")
@@ -413,6 +416,9 @@ func widthBucketFloat(_ *function.Call, x, lo, hi float64, n int64) (int64, erro
 }
 
 func widthBucketNumeric(_ *function.Call, x, lo, hi number.Decimal, n int64) (int64, error) {
+	if v, ok := number.Share(x, lo, hi, n); ok {
+		return v + 1, nil
+	}
 	switch {
 	case n <= 0:
 		return 0, errBuckets("count must be greater than zero")
@@ -433,9 +439,6 @@ func widthBucketNumeric(_ *function.Call, x, lo, hi number.Decimal, n int64) (in
 	case x.Cmp(hi) >= 0:
 		r = n + 1
 	default:
-		if v, ok := number.Share(x, lo, hi, n); ok {
-			return v + 1, nil
-		}
 		num, err := x.Sub(lo)
 		if err == nil {
 			num, err = num.Mul(number.DecimalFromInt64(n, 0))
