@@ -78,8 +78,8 @@ var tenths = func() (t [45]double) {
 	return t
 }()
 
-// double is a number of no more than 128 bits and 44 digits after the point.
-func (d Decimal) double() (double, bool) {
+// doubleOf is a number of no more than 128 bits and 44 digits after the point.
+func doubleOf(d Decimal) (double, bool) {
 	hi, lo, ok := d.words()
 	if d.kind != decFinite || !ok || d.scale > 44 || d.scale < 0 {
 		return double{}, false
@@ -166,8 +166,8 @@ func (x double) rounded(scale int32, sure int) (Decimal, bool) {
 func (x double) within() bool { return x.hi > 1e-19 && x.hi < 1e19 }
 
 // lnQuickly is Ln at a scale.
-func (d Decimal) lnQuickly(scale int32) (Decimal, bool) {
-	x, ok := d.double()
+func lnQuickly(d Decimal, scale int32) (Decimal, bool) {
+	x, ok := doubleOf(d)
 	if !ok || !x.within() || scale > 22 {
 		return Decimal{}, false
 	}
@@ -175,8 +175,8 @@ func (d Decimal) lnQuickly(scale int32) (Decimal, bool) {
 }
 
 // expQuickly is Exp at a scale.
-func (d Decimal) expQuickly(scale int32) (Decimal, bool) {
-	x, ok := d.double()
+func expQuickly(d Decimal, scale int32) (Decimal, bool) {
+	x, ok := doubleOf(d)
 	if !ok || !(math.Abs(x.hi) < 45) {
 		return Decimal{}, false
 	}
@@ -185,8 +185,8 @@ func (d Decimal) expQuickly(scale int32) (Decimal, bool) {
 
 // logQuickly is Log at a scale.
 func logQuickly(base, d Decimal, scale int32) (Decimal, bool) {
-	x, ok := d.double()
-	b, known := base.double()
+	x, ok := doubleOf(d)
+	b, known := doubleOf(base)
 	if !ok || !known || !x.within() || !b.within() || scale > 22 || math.Abs(b.hi-1) < 0.01 {
 		return Decimal{}, false
 	}
@@ -198,9 +198,9 @@ func logQuickly(base, d Decimal, scale int32) (Decimal, bool) {
 }
 
 // powQuickly is d > 0 to the power e, at the scale of Pow.
-func (d Decimal) powQuickly(e Decimal) (Decimal, bool) {
-	x, ok := d.double()
-	y, known := e.double()
+func powQuickly(d, e Decimal) (Decimal, bool) {
+	x, ok := doubleOf(d)
+	y, known := doubleOf(e)
 	if !ok || !known || !x.within() || !(math.Abs(y.hi) < 64) {
 		return Decimal{}, false
 	}
@@ -212,8 +212,8 @@ func (d Decimal) powQuickly(e Decimal) (Decimal, bool) {
 }
 
 // powIntQuickly is d to the power n, rounded to scale.
-func (d Decimal) powIntQuickly(n int, scale int32) (Decimal, bool) {
-	x, ok := d.double()
+func powIntQuickly(d Decimal, n int, scale int32) (Decimal, bool) {
+	x, ok := doubleOf(d)
 	if !ok || n > 64 || n < -64 || x.hi == 0 {
 		return Decimal{}, false
 	}

@@ -115,7 +115,7 @@ func expScaled(d Decimal, scale int32) (Decimal, error) {
 		}
 		return Decimal{scale: scale}, nil
 	}
-	if r, ok := d.expQuickly(scale); ok {
+	if r, ok := expQuickly(d, scale); ok {
 		return r, nil
 	}
 	digits := int(scale) + max(int(val*log10E), 0) + guardDigits
@@ -139,7 +139,7 @@ func (d Decimal) Ln() (Decimal, error) {
 		return Decimal{}, errLog(d)
 	}
 	scale := clampScale(max(minSigDigits-lnWeight(d), int(d.scale)))
-	if r, ok := d.lnQuickly(scale); ok {
+	if r, ok := lnQuickly(d, scale); ok {
 		return r, nil
 	}
 	prec := bitsFor(int(scale) + guardDigits + 8)
@@ -257,7 +257,7 @@ func (d Decimal) Pow(e Decimal) (Decimal, error) {
 	}
 	neg := s1 < 0 && e.isOdd()
 	d = d.Abs()
-	if r, ok := d.powQuickly(e); ok && !neg {
+	if r, ok := powQuickly(d, e); ok && !neg {
 		return r, nil
 	}
 	lw := lnWeight(d)
@@ -298,7 +298,7 @@ func (d Decimal) powInt(n int, scale int32) (Decimal, error) {
 	case n == -1:
 		return decOne.divAt(d, scale).checked()
 	}
-	if r, ok := d.powIntQuickly(n, scale); ok {
+	if r, ok := powIntQuickly(d, n, scale); ok {
 		return r, nil
 	}
 	// log10 of the result determines the digits that matter.

@@ -17,11 +17,11 @@ var pow5 = func() (t [28]uint64) {
 // nearest is the float64 that is nearest to a finite number, the even one of two, if a word holds five to its
 // scale. The coefficient's first 128 bits are divided by that power. What is cut off of them, and the remainder,
 // cannot change the 63 bits of the quotient, only whether there is more than they say.
-func (d Decimal) nearest() (float64, bool) {
+func nearest(d Decimal) (float64, bool) {
 	if int(d.scale) >= len(pow5) {
 		return 0, false
 	}
-	hi, lo, exp, more := d.leading128()
+	hi, lo, exp, more := leading128(d)
 	if hi == 0 {
 		return 0, d.Sign() == 0
 	}
@@ -49,7 +49,7 @@ func (d Decimal) nearest() (float64, bool) {
 
 // leading128 is the size of the coefficient as hi and lo, the highest bit set, times two to exp; more says that it
 // is a little greater.
-func (d Decimal) leading128() (hi, lo uint64, exp int, more bool) {
+func leading128(d Decimal) (hi, lo uint64, exp int, more bool) {
 	if d.big == nil {
 		c := uint64(d.coef)
 		if d.coef < 0 {
