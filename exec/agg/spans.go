@@ -102,6 +102,45 @@ func sumSpans[T int16 | int32 | int64](s *intSum, spans [][2]int32, vals []T, ar
 }
 
 // UpdateSpans implements Spanner.
+func (v *intVariance) UpdateSpans(spans [][2]int32, args []arrow.Array) bool {
+	if !v.sums.UpdateSpans(spans, args) {
+		return false
+	}
+	switch a := args[0].(type) {
+	case *array.Int64:
+		squareSpans(v, spans, a.Int64Values(), a)
+	case *array.Int32:
+		squareSpans(v, spans, a.Int32Values(), a)
+	case *array.Int16:
+		squareSpans(v, spans, a.Int16Values(), a)
+	}
+	return true
+}
+
+// squareSpans sums squares of values whose sums words hold, so that two words hold those of their squares.
+func squareSpans[T int16 | int32 | int64](v *intVariance, spans [][2]int32, vals []T, arr arrow.Array) {
+	lo, hi := bounds(spans)
+	sums, nulls := make([]square, hi-lo+1), arr.NullN() > 0
+	var sum square
+	for i, x := range vals[lo:hi] {
+		if !nulls || !arr.IsNull(int(lo)+i) {
+			size := magnitude(int64(x))
+			h, l := bits.Mul64(size, size)
+			var carry uint64
+			sum.lo, carry = bits.Add64(sum.lo, l, 0)
+			sum.hi += h + carry
+		}
+		sums[i+1] = sum
+	}
+	for k, s := range spans {
+		a, b := sums[s[0]-lo], sums[s[1]-lo]
+		var borrow uint64
+		b.lo, borrow = bits.Sub64(b.lo, a.lo, 0)
+		v.xx[k] = square{b.lo, b.hi - a.hi - borrow}
+	}
+}
+
+// UpdateSpans implements Spanner.
 func (s *floatSum) UpdateSpans(spans [][2]int32, args []arrow.Array) bool {
 	lo, hi := bounds(spans)
 	counts := spanCounts(args[0], lo, hi)

@@ -415,6 +415,9 @@ func (d Decimal) Float64() float64 {
 	if d.big == nil && d.scale <= 22 && checked.Abs(d.coef) < 1<<53 {
 		return float64(d.coef) / float64Pow10[d.scale] // both exact: correctly rounded
 	}
+	if f, ok := nearest(d); ok {
+		return f
+	}
 	f, _ := strconv.ParseFloat(d.String(), 64)
 	return f
 }

@@ -3,7 +3,7 @@
 //
 //	Decimal = coefficient × 10^-scale    (int64, or big.Int beyond it)
 //
-// decimal.go, arith.go, round.go, math.go and float.go compute; codec.go is the
+// decimal.go, arith.go, round.go, math.go, doubled.go and float.go compute; codec.go is the
 // form in a column, whose bytes compare as the values do, wire.go the form in
 // messages; text.go the text of integers and floats; mod.go numeric(p,s);
 // format*.go to_char(). The tables in testdata hold what PostgreSQL 15 answers.

@@ -115,6 +115,9 @@ func expScaled(d Decimal, scale int32) (Decimal, error) {
 		}
 		return Decimal{scale: scale}, nil
 	}
+	if r, ok := expQuickly(d, scale); ok {
+		return r, nil
+	}
 	digits := int(scale) + max(int(val*log10E), 0) + guardDigits
 	prec := bitsFor(digits)
 	return fromFloat(expFloat(d.float(prec+16), prec), scale).checked()
@@ -136,6 +139,9 @@ func (d Decimal) Ln() (Decimal, error) {
 		return Decimal{}, errLog(d)
 	}
 	scale := clampScale(max(minSigDigits-lnWeight(d), int(d.scale)))
+	if r, ok := lnQuickly(d, scale); ok {
+		return r, nil
+	}
 	prec := bitsFor(int(scale) + guardDigits + 8)
 	return fromFloat(lnFloat(d.float(prec+64), prec), scale), nil
 }
@@ -195,6 +201,9 @@ func Log(base, d Decimal) (Decimal, error) {
 	}
 	bw, dw := lnWeight(base), lnWeight(d)
 	scale := clampScale(max(minSigDigits-(dw-bw), int(base.scale), int(d.scale)))
+	if r, ok := logQuickly(base, d, scale); ok {
+		return r, nil
+	}
 	prec := bitsFor(int(scale) + max(dw-bw, 0) + 2*guardDigits)
 	lb := lnFloat(base.float(prec+64), prec)
 	if lb.Sign() == 0 {
@@ -248,6 +257,9 @@ func (d Decimal) Pow(e Decimal) (Decimal, error) {
 	}
 	neg := s1 < 0 && e.isOdd()
 	d = d.Abs()
+	if r, ok := powQuickly(d, e); ok && !neg {
+		return r, nil
+	}
 	lw := lnWeight(d)
 	ln := lnFloat(d.float(256), 128)
 	approx, _ := new(big.Float).Mul(ln, e.float(128)).Float64()
@@ -258,7 +270,7 @@ func (d Decimal) Pow(e Decimal) (Decimal, error) {
 		return Decimal{scale: maxDisplayMath}, nil
 	}
 	val := approx * log10E
-	scale := clampScale(max(minSigDigits-int(val), int(d.scale), int(e.scale)))
+	scale := powScale(d, e, val)
 	digits := int(scale) + max(int(val), 0) + max(-lw, 0) + max(e.leadExp(), 0) + 2*guardDigits
 	prec := bitsFor(digits)
 	x := new(big.Float).SetPrec(prec).Mul(lnFloat(d.float(prec+64), prec), e.float(prec))
@@ -267,6 +279,11 @@ func (d Decimal) Pow(e Decimal) (Decimal, error) {
 		r = r.Neg()
 	}
 	return r.checked()
+}
+
+// powScale is the scale of d to the power e, where the result has val digits before the point.
+func powScale(d, e Decimal, val float64) int32 {
+	return clampScale(max(minSigDigits-int(val), int(d.scale), int(e.scale)))
 }
 
 // powInt is d^n rounded to scale.
@@ -280,6 +297,9 @@ func (d Decimal) powInt(n int, scale int32) (Decimal, error) {
 		return d.Round(scale), nil
 	case n == -1:
 		return decOne.divAt(d, scale).checked()
+	}
+	if r, ok := powIntQuickly(d, n, scale); ok {
+		return r, nil
 	}
 	// log10 of the result determines the digits that matter.
 	lead := float64(d.leadExp())

@@ -90,3 +90,26 @@ func TestAppendRounded(t *testing.T) {
 		}
 	}
 }
+
+// TestShare compares with the floor of a numeric's quotient.
+func TestShare(t *testing.T) {
+	r := rand.New(rand.NewSource(19))
+	for range 20_000 {
+		lo := DecimalFromInt64(r.Int63n(2000)-1000, int32(r.Intn(4)))
+		wide := DecimalFromInt64(1+r.Int63n(1<<r.Intn(40)), int32(r.Intn(6)))
+		part := DecimalFromInt64(r.Int63n(1000), 3)
+		n := 1 + r.Int63n(9999)
+		hi, _ := lo.Add(wide)
+		at, _ := wide.Mul(part)
+		x, _ := lo.Add(at)
+		got, ok := Share(x, lo, hi, n)
+		if !ok {
+			continue
+		}
+		q, _ := at.Mul(DecimalFromInt64(n, 0))
+		q, _ = q.Div(wide)
+		if want, _ := q.Floor().Int64(); got != want {
+			t.Fatalf("%s from %s to %s, %d: %d, want %d", x, lo, hi, n, got, want)
+		}
+	}
+}

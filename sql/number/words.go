@@ -127,3 +127,26 @@ func divWords(hi, lo, b uint64) (qhi, qlo, rest uint64) {
 	qlo, rest = bits.Div64(hi%b, lo, b)
 	return hi / b, qlo, rest
 }
+
+// Share is how many n-ths of the way from lo to hi lie before x, if that is between them and the numbers are small
+// enough that a quotient of numeric would not be rounded up to the next.
+func Share(x, lo, hi Decimal, n int64) (int64, bool) {
+	scale := max(x.scale, lo.scale, hi.scale)
+	var c [3]int64
+	for i, d := range [...]Decimal{x, lo, hi} {
+		by := int(scale - d.scale)
+		if d.big != nil || d.kind != decFinite || by >= len(checked.Pow10)-1 {
+			return 0, false
+		}
+		var ok bool
+		if c[i], ok = checked.Mul(d.coef, int64(checked.Pow10[by])); !ok {
+			return 0, false
+		}
+	}
+	part, ok := checked.Sub(c[0], c[1])
+	whole, fits := checked.Sub(c[2], c[1])
+	if !ok || !fits || part < 0 || part >= whole || whole <= 0 || whole >= 1e14 || n <= 0 || n >= 1e4 {
+		return 0, false
+	}
+	return part * n / whole, true
+}

@@ -306,6 +306,9 @@ func acosd(x float64) float64 {
 func atand(x float64) float64 { return math.Atan(x) / math.Atan(1) * 45 }
 
 func power(x, y float64) (float64, error) {
+	if s := x * x; y == 2 && s > 1e-300 && s <= math.MaxFloat64 {
+		return s, nil
+	}
 	switch {
 	case x == 0 && y < 0:
 		return 0, pgerr.New(pgerr.InvalidArgumentForPowerFunction, "zero raised to a negative power is undefined")
@@ -412,17 +415,19 @@ func widthBucketFloat(_ *function.Call, x, lo, hi float64, n int64) (int64, erro
 	return r, nil
 }
 
-func widthBucketNumeric(c *function.Call, a []types.Datum) (types.Datum, error) {
-	x, lo, hi, n := a[0].(number.Decimal), a[1].(number.Decimal), a[2].(number.Decimal), a[3].(int64)
+func widthBucketNumeric(_ *function.Call, x, lo, hi number.Decimal, n int64) (int64, error) {
+	if v, ok := number.Share(x, lo, hi, n); ok {
+		return v + 1, nil
+	}
 	switch {
 	case n <= 0:
-		return nil, errBuckets("count must be greater than zero")
+		return 0, errBuckets("count must be greater than zero")
 	case x.IsNaN() || lo.IsNaN() || hi.IsNaN():
-		return nil, errBuckets("operand, lower bound, and upper bound cannot be NaN")
+		return 0, errBuckets("operand, lower bound, and upper bound cannot be NaN")
 	case !lo.IsFinite() || !hi.IsFinite():
-		return nil, errBuckets("lower and upper bounds must be finite")
+		return 0, errBuckets("lower and upper bounds must be finite")
 	case lo.Cmp(hi) == 0:
-		return nil, errBuckets("lower bound cannot equal upper bound")
+		return 0, errBuckets("lower bound cannot equal upper bound")
 	}
 	if lo.Cmp(hi) > 0 {
 		x, lo, hi = x.Neg(), lo.Neg(), hi.Neg()
@@ -430,7 +435,7 @@ func widthBucketNumeric(c *function.Call, a []types.Datum) (types.Datum, error) 
 	var r int64
 	switch {
 	case x.Cmp(lo) < 0:
-		return int64(0), nil
+		return 0, nil
 	case x.Cmp(hi) >= 0:
 		r = n + 1
 	default:
@@ -439,23 +444,23 @@ func widthBucketNumeric(c *function.Call, a []types.Datum) (types.Datum, error) 
 			num, err = num.Mul(number.DecimalFromInt64(n, 0))
 		}
 		if err != nil {
-			return nil, err
+			return 0, err
 		}
 		den, err := hi.Sub(lo)
 		if err != nil {
-			return nil, err
+			return 0, err
 		}
 		// The quotient is rounded, as PostgreSQL rounds it: a value just below the upper bound may be in
 		// the bucket above the last.
 		q, err := num.Div(den)
 		if err != nil {
-			return nil, err
+			return 0, err
 		}
 		v, _ := q.Floor().Int64()
 		r = v + 1
 	}
 	if r > math.MaxInt32 {
-		return nil, vector.ErrRange(types.Int4)
+		return 0, vector.ErrRange(types.Int4)
 	}
 	return r, nil
 }

@@ -85,7 +85,7 @@ func addNumeric(t function.Table) {
 	t.Put("numeric(numeric,int4)", function.Always(function.Try2(func(_ *function.Call, d number.Decimal, mod int64) (number.Decimal, error) {
 		return number.FitNumeric(int32(mod), d)
 	})))
-	t.Put("width_bucket(numeric,numeric,numeric,int4)", function.Always(function.Datums(widthBucketNumeric)))
+	t.Put("width_bucket(numeric,numeric,numeric,int4)", function.Always(function.Try4(widthBucketNumeric)))
 }
 
 func sign(v int64) int64 {

@@ -1,0 +1,5 @@
+-- an imputed, scaled and one-hot matrix of the profiles
+WITH s AS (SELECT avg(x03) AS m03, stddev_samp(x03) AS s03, avg(x06) AS m06, stddev_samp(x06) AS s06, min(x07) AS l07, max(x07) AS g07, percentile_cont(0.5) WITHIN GROUP (ORDER BY x13) AS m13, avg(x17) AS m17 FROM profiles),
+z AS (SELECT p.label, (coalesce(p.x03, s.m03) - s.m03) / s.s03 AS z03, (p.x03 IS NULL)::integer AS n03, (coalesce(p.x06, s.m06) - s.m06) / s.s06 AS z06, (p.x07 - s.l07) / (s.g07 - s.l07) AS u07, coalesce(p.x13, s.m13) AS f13, ln(1 + coalesce(p.x17, s.m17)) AS l17,
+       (p.x18 = 'low')::integer AS low, (p.x18 = 'mid')::integer AS mid, (p.x18 IS NULL)::integer AS none, sqrt(abs(p.x09)) * sign(p.x09) AS r09, p.x01 * p.x05 AS p15, power(p.x02, 2) AS q02 FROM profiles p CROSS JOIN s)
+SELECT label, count(*) AS n, sum(z03) AS z03, sum(n03) AS n03, sum(z06) AS z06, avg(u07) AS u07, avg(f13) AS f13, avg(l17) AS l17, sum(low) AS low, sum(mid) AS mid, sum(none) AS none, avg(r09) AS r09, avg(p15) AS p15, avg(q02) AS q02 FROM z GROUP BY label ORDER BY label
