@@ -32,10 +32,9 @@ func (c *count) UpdateList(g uint32, rows []int32, n int, args []arrow.Array) er
 			k = 0
 		}
 	} else {
+		ok := validOf(args[0])
 		for _, r := range rows {
-			if !args[0].IsNull(int(r)) {
-				k++
-			}
+			k += int64(ok.at(r))
 		}
 	}
 	c.n[g] += k
@@ -65,11 +64,7 @@ func sumList[T int16 | int32 | int64](s *intSum, g uint32, rows []int32, vals []
 		return
 	}
 	if arr.NullN() > 0 {
-		for _, r := range rows {
-			if !arr.IsNull(int(r)) {
-				s.add(g, int64(vals[r]), 1)
-			}
-		}
+		sumListNull(s, g, rows, vals, validOf(arr))
 		return
 	}
 	var sum, large int64
@@ -88,6 +83,45 @@ func sumList[T int16 | int32 | int64](s *intSum, g uint32, rows []int32, vals []
 		}
 		s.addHalves(g, lo, hi, len(rows))
 	}
+}
+
+// sumListNull adds the values that are not NULL, taking 0 for the others.
+func sumListNull[T int16 | int32 | int64](s *intSum, g uint32, rows []int32, vals []T, ok validity) {
+	var sum, large, n int64
+	for _, r := range rows {
+		k := int64(ok.at(r))
+		x := int64(vals[r]) & -k
+		sum += x
+		large |= x ^ x>>63
+		n += k
+	}
+	if !s.fits(g, sum, large, int(n)) {
+		for _, r := range rows {
+			if ok.at(r) != 0 {
+				s.add(g, int64(vals[r]), 1)
+			}
+		}
+	}
+}
+
+// validity reads which rows of an array are not NULL; of a type with a bitmap.
+type validity struct {
+	bits []byte
+	off  int
+}
+
+func validOf(arr arrow.Array) validity {
+	d := arr.Data()
+	if b := d.Buffers(); len(b) > 0 && b[0] != nil {
+		return validity{b[0].Bytes(), d.Offset()}
+	}
+	return validity{bits: make([]byte, batch.BitmapBytes(arr.Len()))} // of type null
+}
+
+// at returns 1 where a row is not NULL, else 0.
+func (v validity) at(r int32) uint8 {
+	i := uint(v.off) + uint(r)
+	return v.bits[i>>3] >> (i & 7) & 1
 }
 
 func sumRun[T int16 | int32 | int64](s *intSum, g uint32, vals []T) {
@@ -173,8 +207,9 @@ func eachValid(rows []int32, arr arrow.Array, f func(rows []int32)) {
 			}
 		})
 	} else {
+		ok := validOf(arr)
 		for _, r := range rows {
-			if !arr.IsNull(int(r)) {
+			if ok.at(r) != 0 {
 				add(r)
 			}
 		}
@@ -188,19 +223,39 @@ const validBlock = 1024
 // UpdateList implements Lister.
 func (e *fixedExtreme[T]) UpdateList(g uint32, rows []int32, n int, args []arrow.Array) error {
 	vals := e.vals(args[0])
-	nulls := args[0].NullN() > 0
 	if rows == nil {
-		for i, v := range vals {
-			if !nulls || !args[0].IsNull(i) {
-				e.put(g, v)
+		batch.ValidRuns(args[0], func(from, to int) {
+			e.put(g, vals[from])
+			best := e.v[g]
+			for _, x := range vals[from:to] {
+				if e.better(x, best) {
+					best = x
+				}
 			}
-		}
+			e.v[g] = best
+		})
 		return nil
 	}
+	var ok validity
+	if args[0].NullN() > 0 {
+		ok = validOf(args[0])
+	}
+	for !e.has[g] && len(rows) > 0 {
+		if ok.bits == nil || ok.at(rows[0]) != 0 {
+			e.put(g, vals[rows[0]])
+		}
+		rows = rows[1:]
+	}
+	if len(rows) == 0 {
+		return nil
+	}
+	best := e.v[g]
 	for _, r := range rows {
-		if !nulls || !args[0].IsNull(int(r)) {
-			e.put(g, vals[r])
+		// Few values are better than the best so far: whether they are NULL is asked last.
+		if x := vals[r]; e.better(x, best) && (ok.bits == nil || ok.at(r) != 0) {
+			best = x
 		}
 	}
+	e.v[g] = best
 	return nil
 }

@@ -14,10 +14,24 @@ type caseNode struct {
 	els   node // nil: NULL
 	typ   types.Type
 	at    vector.Places
+	// free: branches are computed for all rows, as that is cheaper than to pick those of each, and cannot fail.
+	free bool
+}
+
+// mostFree is how many conditions a CASE has at most whose branches are computed for all rows.
+const mostFree = 4
+
+// free reports whether the conditions after the first and the results of a CASE may be computed for all rows.
+func free(e *expr.Case) bool {
+	ok := len(e.Whens) <= mostFree && e.Typ.Form() >= vector.Bool && e.Typ.Form() <= vector.F64 && (e.Else == nil || total(e.Else))
+	for i, w := range e.Whens {
+		ok = ok && total(w.Then) && (i == 0 || cheap(w.Cond))
+	}
+	return ok
 }
 
 func (c *compiler) caseOf(e *expr.Case) (node, error) {
-	n := &caseNode{typ: e.Typ}
+	n := &caseNode{typ: e.Typ, free: free(e)}
 	if c.again {
 		c.resting = append(c.resting, n)
 	}
@@ -43,7 +57,39 @@ func (c *compiler) caseOf(e *expr.Case) (node, error) {
 
 func (n *caseNode) rest() { n.at = vector.Places{} }
 
+// choose computes a CASE from its last branch to its first, each chosen where its condition is true.
+func (n *caseNode) choose(fr *frame) (out *vector.Vec, err error) {
+	out = vector.NewNull(fr.n)
+	if n.els != nil {
+		if out, err = n.els.eval(fr); err != nil {
+			return nil, err
+		}
+	}
+	for k := len(n.conds) - 1; k >= 0; k-- {
+		v, err := n.conds[k].eval(fr)
+		if err != nil {
+			return nil, err
+		}
+		cond := vector.True(fr.a, v)
+		hits := vector.CountBytes(cond)
+		if hits == 0 {
+			continue
+		}
+		if v, err = n.thens[k].eval(fr); err != nil {
+			return nil, err
+		}
+		if hits < fr.n {
+			v = vector.Choose(fr.a, n.typ.Form(), cond, v, out)
+		}
+		out = v
+	}
+	return out, nil
+}
+
 func (n *caseNode) eval(fr *frame) (*vector.Vec, error) {
+	if n.free {
+		return n.choose(fr)
+	}
 	rest := countUp(fr.a, fr.n)
 	var parts []vector.Part
 	for k, cond := range n.conds {
