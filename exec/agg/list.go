@@ -26,15 +26,14 @@ func (c *count) UpdateList(g uint32, rows []int32, n int, args []arrow.Array) er
 		return nil
 	}
 	k := int64(0)
-	if rows == nil {
+	switch {
+	case args[0].DataType().ID() == arrow.NULL:
+	case rows == nil:
 		k = int64(args[0].Len() - args[0].NullN())
-		if args[0].DataType().ID() == arrow.NULL {
-			k = 0
-		}
-	} else {
-		ok := validOf(args[0])
+	default:
+		valid := bitsOf(args[0])
 		for _, r := range rows {
-			k += int64(ok.at(r))
+			k += int64(valid.at(int(r)))
 		}
 	}
 	c.n[g] += k
@@ -64,7 +63,7 @@ func sumList[T int16 | int32 | int64](s *intSum, g uint32, rows []int32, vals []
 		return
 	}
 	if arr.NullN() > 0 {
-		sumListNull(s, g, rows, vals, validOf(arr))
+		sumListNull(s, g, rows, vals, bitsOf(arr))
 		return
 	}
 	var sum, large int64
@@ -86,10 +85,10 @@ func sumList[T int16 | int32 | int64](s *intSum, g uint32, rows []int32, vals []
 }
 
 // sumListNull adds the values that are not NULL, taking 0 for the others.
-func sumListNull[T int16 | int32 | int64](s *intSum, g uint32, rows []int32, vals []T, ok validity) {
+func sumListNull[T int16 | int32 | int64](s *intSum, g uint32, rows []int32, vals []T, valid validBits) {
 	var sum, large, n int64
 	for _, r := range rows {
-		k := int64(ok.at(r))
+		k := int64(valid.at(int(r)))
 		x := int64(vals[r]) & -k
 		sum += x
 		large |= x ^ x>>63
@@ -97,31 +96,11 @@ func sumListNull[T int16 | int32 | int64](s *intSum, g uint32, rows []int32, val
 	}
 	if !s.fits(g, sum, large, int(n)) {
 		for _, r := range rows {
-			if ok.at(r) != 0 {
+			if valid.at(int(r)) != 0 {
 				s.add(g, int64(vals[r]), 1)
 			}
 		}
 	}
-}
-
-// validity reads which rows of an array are not NULL; of a type with a bitmap.
-type validity struct {
-	bits []byte
-	off  int
-}
-
-func validOf(arr arrow.Array) validity {
-	d := arr.Data()
-	if b := d.Buffers(); len(b) > 0 && b[0] != nil {
-		return validity{b[0].Bytes(), d.Offset()}
-	}
-	return validity{bits: make([]byte, batch.BitmapBytes(arr.Len()))} // of type null
-}
-
-// at returns 1 where a row is not NULL, else 0.
-func (v validity) at(r int32) uint8 {
-	i := uint(v.off) + uint(r)
-	return v.bits[i>>3] >> (i & 7) & 1
 }
 
 func sumRun[T int16 | int32 | int64](s *intSum, g uint32, vals []T) {
@@ -207,9 +186,9 @@ func eachValid(rows []int32, arr arrow.Array, f func(rows []int32)) {
 			}
 		})
 	} else {
-		ok := validOf(arr)
+		known := bitsOf(arr)
 		for _, r := range rows {
-			if ok.at(r) != 0 {
+			if known.at(int(r)) != 0 {
 				add(r)
 			}
 		}
@@ -236,12 +215,9 @@ func (e *fixedExtreme[T]) UpdateList(g uint32, rows []int32, n int, args []arrow
 		})
 		return nil
 	}
-	var ok validity
-	if args[0].NullN() > 0 {
-		ok = validOf(args[0])
-	}
+	valid := bitsOf(args[0])
 	for !e.has[g] && len(rows) > 0 {
-		if ok.bits == nil || ok.at(rows[0]) != 0 {
+		if valid.at(int(rows[0])) != 0 {
 			e.put(g, vals[rows[0]])
 		}
 		rows = rows[1:]
@@ -252,7 +228,7 @@ func (e *fixedExtreme[T]) UpdateList(g uint32, rows []int32, n int, args []arrow
 	best := e.v[g]
 	for _, r := range rows {
 		// Few values are better than the best so far: whether they are NULL is asked last.
-		if x := vals[r]; e.better(x, best) && (ok.bits == nil || ok.at(r) != 0) {
+		if x := vals[r]; e.better(x, best) && valid.at(int(r)) != 0 {
 			best = x
 		}
 	}
