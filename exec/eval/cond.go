@@ -23,9 +23,9 @@ const mostFree = 4
 
 // free reports whether the conditions after the first and the results of a CASE may be computed for all rows.
 func free(e *expr.Case) bool {
-	ok := len(e.Whens) <= mostFree && e.Typ.Form() >= vector.Bool && e.Typ.Form() <= vector.F64 && (e.Else == nil || total(e.Else))
+	ok := len(e.Whens) <= mostFree && e.Typ.Form() >= vector.Bool && e.Typ.Form() <= vector.F64 && (e.Else == nil || Total(e.Else))
 	for i, w := range e.Whens {
-		ok = ok && total(w.Then) && (i == 0 || cheap(w.Cond))
+		ok = ok && Total(w.Then) && (i == 0 || cheap(w.Cond))
 	}
 	return ok
 }
