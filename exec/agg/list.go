@@ -26,16 +26,14 @@ func (c *count) UpdateList(g uint32, rows []int32, n int, args []arrow.Array) er
 		return nil
 	}
 	k := int64(0)
-	if rows == nil {
+	switch {
+	case args[0].DataType().ID() == arrow.NULL:
+	case rows == nil:
 		k = int64(args[0].Len() - args[0].NullN())
-		if args[0].DataType().ID() == arrow.NULL {
-			k = 0
-		}
-	} else {
+	default:
+		valid := bitsOf(args[0])
 		for _, r := range rows {
-			if !args[0].IsNull(int(r)) {
-				k++
-			}
+			k += int64(valid.at(int(r)))
 		}
 	}
 	c.n[g] += k
@@ -65,11 +63,7 @@ func sumList[T int16 | int32 | int64](s *intSum, g uint32, rows []int32, vals []
 		return
 	}
 	if arr.NullN() > 0 {
-		for _, r := range rows {
-			if !arr.IsNull(int(r)) {
-				s.add(g, int64(vals[r]), 1)
-			}
-		}
+		sumListNull(s, g, rows, vals, bitsOf(arr))
 		return
 	}
 	var sum, large int64
@@ -87,6 +81,25 @@ func sumList[T int16 | int32 | int64](s *intSum, g uint32, rows []int32, vals []
 			hi += x >> 32
 		}
 		s.addHalves(g, lo, hi, len(rows))
+	}
+}
+
+// sumListNull adds the values that are not NULL, taking 0 for the others.
+func sumListNull[T int16 | int32 | int64](s *intSum, g uint32, rows []int32, vals []T, valid validBits) {
+	var sum, large, n int64
+	for _, r := range rows {
+		k := int64(valid.at(int(r)))
+		x := int64(vals[r]) & -k
+		sum += x
+		large |= x ^ x>>63
+		n += k
+	}
+	if !s.fits(g, sum, large, int(n)) {
+		for _, r := range rows {
+			if valid.at(int(r)) != 0 {
+				s.add(g, int64(vals[r]), 1)
+			}
+		}
 	}
 }
 
@@ -185,21 +198,37 @@ const validBlock = 1024
 
 // UpdateList implements Lister.
 func (e *fixedExtreme[T]) UpdateList(g uint32, rows []int32, n int, args []arrow.Array) error {
-	vals, valid := e.vals(args[0]), bitsOf(args[0])
-	cur, has := e.v[g], e.has[g]
+	vals := e.vals(args[0])
 	if rows == nil {
-		for i, x := range vals {
-			if valid.at(i) != 0 && (!has || e.better(x, cur)) {
-				cur, has = x, true
+		batch.ValidRuns(args[0], func(from, to int) {
+			e.put(g, vals[from])
+			best := e.v[g]
+			for _, x := range vals[from:to] {
+				if e.better(x, best) {
+					best = x
+				}
 			}
+			e.v[g] = best
+		})
+		return nil
+	}
+	valid := bitsOf(args[0])
+	for !e.has[g] && len(rows) > 0 {
+		if valid.at(int(rows[0])) != 0 {
+			e.put(g, vals[rows[0]])
 		}
-	} else {
-		for _, r := range rows {
-			if x := vals[r]; valid.at(int(r)) != 0 && (!has || e.better(x, cur)) {
-				cur, has = x, true
-			}
+		rows = rows[1:]
+	}
+	if len(rows) == 0 {
+		return nil
+	}
+	best := e.v[g]
+	for _, r := range rows {
+		// Few values are better than the best so far: whether they are NULL is asked last.
+		if x := vals[r]; e.better(x, best) && valid.at(int(r)) != 0 {
+			best = x
 		}
 	}
-	e.v[g], e.has[g] = cur, has
+	e.v[g] = best
 	return nil
 }

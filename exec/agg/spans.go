@@ -96,7 +96,7 @@ func sumSpans[T int16 | int32 | int64](s *intSum, spans [][2]int32, vals []T, ar
 	}
 	counts := spanCounts(arr, lo, hi)
 	for k, x := range spans {
-		s.s[k] = intState{sums[x[1]-lo] - sums[x[0]-lo], spanCount(counts, lo, x)}
+		*s.at(k) = intState{sums[x[1]-lo] - sums[x[0]-lo], spanCount(counts, lo, x)}
 	}
 	return true
 }
@@ -120,6 +120,7 @@ func (v *intVariance) UpdateSpans(spans [][2]int32, args []arrow.Array) bool {
 // squareSpans sums squares of values whose sums words hold, so that two words hold those of their squares.
 func squareSpans[T int16 | int32 | int64](v *intVariance, spans [][2]int32, vals []T, arr arrow.Array) {
 	lo, hi := bounds(spans)
+	type square struct{ lo, hi uint64 }
 	sums, nulls := make([]square, hi-lo+1), arr.NullN() > 0
 	var sum square
 	for i, x := range vals[lo:hi] {
@@ -133,10 +134,9 @@ func squareSpans[T int16 | int32 | int64](v *intVariance, spans [][2]int32, vals
 		sums[i+1] = sum
 	}
 	for k, s := range spans {
-		a, b := sums[s[0]-lo], sums[s[1]-lo]
-		var borrow uint64
-		b.lo, borrow = bits.Sub64(b.lo, a.lo, 0)
-		v.xx[k] = square{b.lo, b.hi - a.hi - borrow}
+		from, to := sums[s[0]-lo], sums[s[1]-lo]
+		low, borrow := bits.Sub64(to.lo, from.lo, 0)
+		v.sums.s[2*k+1] = intState{int64(low), int64(to.hi - from.hi - borrow)}
 	}
 }
 

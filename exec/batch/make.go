@@ -1,6 +1,7 @@
 package batch
 
 import (
+	"encoding/binary"
 	"math/bits"
 	"unsafe"
 
@@ -85,6 +86,9 @@ func BitmapBytes(n int) int { return (n + 7) / 8 }
 // CountBits counts the ones among the first n bits.
 func CountBits(b []byte, n int) int {
 	c, i := 0, 0
+	for ; i+64 <= n; i += 64 {
+		c += bits.OnesCount64(binary.LittleEndian.Uint64(b[i>>3:]))
+	}
 	for ; i+8 <= n; i += 8 {
 		c += bits.OnesCount8(b[i>>3])
 	}

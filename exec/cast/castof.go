@@ -440,10 +440,26 @@ func intToFixed(from, to types.Type) function.Impl {
 
 func numericToInt(from, to types.Type) function.Impl {
 	if from.IsFixed() {
-		return function.Try1(func(c *function.Call, d number.Decimal) (int64, error) {
+		slow := function.Try1(func(c *function.Call, d number.Decimal) (int64, error) {
 			v, _ := d.Coefficient(int32(from.Scale))
 			return mathfn.Rescale(v, from.Scale, 0), nil
 		})
+		return func(c *function.Call, args []*vector.Vec) (*vector.Vec, error) {
+			var out *vector.Vec
+			switch {
+			case args[0].One:
+			case to.OID == types.Int8OID:
+				out = fixedToInt[int64](c, args[0], from.Scale, vector.I64)
+			case to.OID == types.Int4OID:
+				out = fixedToInt[int32](c, args[0], from.Scale, vector.I32)
+			case to.OID == types.Int2OID:
+				out = fixedToInt[int16](c, args[0], from.Scale, vector.I16)
+			}
+			if out == nil {
+				return slow(c, args)
+			}
+			return out, nil
+		}
 	}
 	name := to.String()
 	return function.Try1(func(c *function.Call, d number.Decimal) (int64, error) {
@@ -459,6 +475,21 @@ func numericToInt(from, to types.Type) function.Impl {
 		}
 		return v, nil
 	})
+}
+
+// fixedToInt rounds fixed numerics to integers; nil where one that counts does not fit.
+func fixedToInt[T int16 | int32 | int64](c *function.Call, v *vector.Vec, scale uint8, k vector.Kind) *vector.Vec {
+	c.Meter().Poll(c.N * vector.RowWork)
+	src, out := vector.Values[int64](v), vector.Alloc[T](c.Arena, c.N)
+	for i, x := range src[:c.N] {
+		if scale > 0 {
+			x = mathfn.Rescale(x, scale, 0)
+		}
+		if out[i] = T(x); int64(out[i]) != x && !c.Skip(i) {
+			return nil
+		}
+	}
+	return vector.NewFixed(k, out, c.Valid)
 }
 
 func numericToFloat(from, to types.Type) function.Impl {

@@ -1,19 +1,20 @@
 package cast
 
 import (
+	"time"
+
 	"github.com/tributarydb/tributary/exec/function"
+	"github.com/tributarydb/tributary/exec/vector"
 	"github.com/tributarydb/tributary/sql/datetime"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
 // dateCasts convert among dates, times and intervals.
 var dateCasts = map[[2]types.Class]function.Impl{
-	{types.ClassDate, types.ClassTimestamp}: i64(func(_ *function.Call, v int64) (int64, error) { return datetime.DateToTimestamp(v) }),
-	{types.ClassDate, types.ClassTimestamptz}: i64(func(c *function.Call, v int64) (int64, error) {
-		return datetime.DateToTimestamptz(v, c.Env.Location())
-	}),
-	{types.ClassTimestamp, types.ClassDate}: i64(func(_ *function.Call, v int64) (int64, error) { return datetime.TimestampToDate(v), nil }),
-	{types.ClassTimestamp, types.ClassTime}: i64(timeOfDay),
+	{types.ClassDate, types.ClassTimestamp}:   ofDates(func(*function.Call) *time.Location { return time.UTC }),
+	{types.ClassDate, types.ClassTimestamptz}: ofDates(func(c *function.Call) *time.Location { return c.Env.Location() }),
+	{types.ClassTimestamp, types.ClassDate}:   i64(func(_ *function.Call, v int64) (int64, error) { return datetime.TimestampToDate(v), nil }),
+	{types.ClassTimestamp, types.ClassTime}:   i64(timeOfDay),
 	{types.ClassTimestamp, types.ClassTimestamptz}: i64(func(c *function.Call, v int64) (int64, error) {
 		return datetime.TimestampToTimestamptz(v, c.Env.Location())
 	}),
@@ -45,6 +46,45 @@ var dateCasts = map[[2]types.Class]function.Impl{
 	{types.ClassTimetz, types.ClassTime}:   function.Strict1(func(v datetime.TimeTZ) int64 { return v.Micros }),
 	{types.ClassInterval, types.ClassTime}: function.Strict1(datetime.IntervalToTime),
 }
+
+// ofDates converts dates to when they begin in a zone. Columns have few different dates: where a zone's offset is not the
+// same always, it is asked once for each of a batch.
+func ofDates(zone func(*function.Call) *time.Location) function.Impl {
+	slow := i64(func(c *function.Call, v int64) (int64, error) { return datetime.DateToTimestamptz(v, zone(c)) })
+	return func(c *function.Call, args []*vector.Vec) (*vector.Vec, error) {
+		v := args[0]
+		if v.One || v.Kind != vector.I32 || c.N < 2 {
+			return slow(c, args)
+		}
+		c.Meter().Poll(c.N * vector.RowWork)
+		days, out := vector.Values[int32](v)[:c.N], vector.Alloc[int64](c.Arena, c.N)
+		loc := zone(c)
+		var begins [1 << 10]struct{ day, at int64 } // day + 1, as 0 is none
+		for i, d := range days {
+			day := int64(d)
+			if loc == time.UTC && day > -plainDays && day < plainDays {
+				out[i] = day * datetime.MicrosPerDay
+				continue
+			}
+			b := &begins[uint(day)%uint(len(begins))]
+			if b.day != day+1 {
+				at, err := datetime.DateToTimestamptz(day, loc)
+				if err != nil {
+					if c.Skip(i) {
+						continue
+					}
+					return slow(c, args)
+				}
+				b.day, b.at = day+1, at
+			}
+			out[i] = b.at
+		}
+		return vector.NewFixed(vector.I64, out, c.Valid), nil
+	}
+}
+
+// plainDays is a number of days around the epoch within which every date is a timestamp.
+const plainDays = 1 << 19
 
 func i64(f func(c *function.Call, v int64) (int64, error)) function.Impl { return function.Try1(f) }
 

@@ -85,10 +85,10 @@ func putType(b *strings.Builder, t types.Type) {
 	fmt.Fprintf(b, ":%d.%d.%d.%d ", t.OID, t.Mod, t.Prec, t.Scale)
 }
 
-// total reports whether an expression may be computed for rows that do not need
+// Total reports whether an expression may be computed for rows that do not need
 // it: it is cheap, or arithmetic of fixed numerics whose result the binder
 // proved to fit.
-func total(e expr.Expr) bool {
+func Total(e expr.Expr) bool {
 	switch e := e.(type) {
 	case *expr.Col, *expr.Const, *expr.Param:
 		return true
@@ -102,7 +102,7 @@ func total(e expr.Expr) bool {
 			return false
 		}
 		for _, a := range e.Args {
-			if !a.Type().IsFixed() || !total(a) {
+			if !a.Type().IsFixed() || !Total(a) {
 				return false
 			}
 		}

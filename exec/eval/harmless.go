@@ -22,7 +22,7 @@ func harmless(e expr.Expr) bool {
 		case *expr.Cast:
 			ok = ok && widens(x.Arg.Type(), x.Typ)
 		case *expr.Call:
-			if total(x) {
+			if Total(x) {
 				return false // so are its arguments
 			}
 			ok = ok && x.Fn.Vol == fn.Immutable && (!x.Fn.CanFail || partOfTime(x))

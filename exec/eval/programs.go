@@ -64,7 +64,7 @@ func CompileAll(es []expr.Expr, in []plan.Column, env *function.Env) (p *Program
 		p.roots = append(p.roots, nil)
 		p.types = append(p.types, e.Type())
 		p.cols = append(p.cols, -1)
-		p.total = p.total && total(e)
+		p.total = p.total && Total(e)
 	}
 	for i, e := range es {
 		k := at[i]

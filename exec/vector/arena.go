@@ -2,6 +2,8 @@ package vector
 
 import (
 	"bytes"
+	"encoding/binary"
+	"math/bits"
 	"unsafe"
 
 	"github.com/apache/arrow/go/v15/arrow/memory"
@@ -272,8 +274,8 @@ func packBits(v []uint8) []byte {
 	out := make([]byte, batch.BitmapBytes(len(v)))
 	i := 0
 	for ; i+8 <= len(v); i += 8 {
-		w := v[i : i+8 : i+8]
-		out[i>>3] = w[0]&1 | w[1]&1<<1 | w[2]&1<<2 | w[3]&1<<3 | w[4]&1<<4 | w[5]&1<<5 | w[6]&1<<6 | w[7]<<7
+		// Byte k's bit moves to bit 56 + k.
+		out[i>>3] = byte(binary.LittleEndian.Uint64(v[i:]) & 0x0101010101010101 * 0x0102040810204080 >> 56)
 	}
 	for ; i < len(v); i++ {
 		out[i>>3] |= v[i] & 1 << (i & 7)
@@ -291,9 +293,12 @@ func ByteOf(b bool) uint8 {
 
 // CountBytes counts the ones among bytes 0 and 1.
 func CountBytes(v []uint8) int {
-	n := 0
-	for _, x := range v {
-		n += int(x)
+	n, i := 0, 0
+	for ; i+8 <= len(v); i += 8 {
+		n += bits.OnesCount64(binary.LittleEndian.Uint64(v[i:]))
+	}
+	for ; i < len(v); i++ {
+		n += int(v[i])
 	}
 	return n
 }

@@ -194,13 +194,18 @@ func (w *narrower) aggregate(n *plan.Aggregate) plan.Node {
 	if changed {
 		n = &c
 	}
-	if m := w.linearSums(n); m != n {
-		return m
+	return below(below(w.linearSums(n), w.sumQuotients), w.scaledSums)
+}
+
+// below applies a rule to the aggregate that is n, or below projections of what earlier rules computed in its place.
+func below(n plan.Node, apply func(*plan.Aggregate) plan.Node) plan.Node {
+	switch n := n.(type) {
+	case *plan.Aggregate:
+		return apply(n)
+	case *plan.Project:
+		return &plan.Project{Input: below(n.Input, apply), Items: n.Items}
 	}
-	if m := w.sumQuotients(n); m != n {
-		return m
-	}
-	return w.scaledSums(n)
+	return n
 }
 
 // sum represents the sum of a fixed numeric over the rows of in as fixed, if it fits for the greatest

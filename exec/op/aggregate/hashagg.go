@@ -37,6 +37,7 @@ import (
 // memory to merge, all write what they hold, and partitions are merged one after the other, each by
 // one thread, splitting again where one does not fit.
 func newThreads(rt *op.Runtime, st *op.Stats, n *plan.Aggregate, read []bool, in []plan.Column, env *function.Env, inputs []op.Operator) ([]*aggThread, error) {
+	n = masked(n)
 	s := &aggShared{rt: rt, st: st, n: n, read: read, env: env, barrier: op.NewBarrier(rt.Threads), long: make(chan struct{}, 1), threads: make([]*aggThread, rt.Threads)}
 	s.open.Store(int32(rt.Threads))
 	s.sets = n.Sets

@@ -12,7 +12,9 @@ import (
 // rowIndex is a growing set of distinct rows in memory, NULL being equal to NULL. It is for one
 // goroutine and charges nothing: the caller does.
 //
-//	slots[h & mask] = upper half of h | id+1, linear probing
+//	slots[upper half of h & mask] = upper half of h | id+1, linear probing
+//
+// A slot tells where it belongs in a table of any size, so that one grows from its first slot to its last, in order.
 type rowIndex struct {
 	types  []types.Type
 	cols   []*kernel.Column
@@ -46,7 +48,7 @@ func (x *rowIndex) bytes() int64 {
 func (x *rowIndex) find(cols []arrow.Array, row int, h uint64) (at uint64, found bool) {
 	mask := uint64(len(x.slots) - 1)
 	tag := h >> 32 << 32
-	at = h & mask
+	at = h >> 32 & mask
 	for s := x.slots[at]; s != 0; s = x.slots[at] {
 		if s>>32<<32 == tag && x.same(cols, row, uint32(s)-1) {
 			return at, true
@@ -81,7 +83,7 @@ func picked(b *batch.Batch, sel []int32) *batch.Batch {
 	return kernel.Compact(&batch.Batch{Cols: b.Cols, N: b.N, Sel: sel, Seq: -1})
 }
 
-// put adds the rows of b, none of which is there, each once, and returns those.
+// put adds the rows of b that are not there, each once, and returns those. The others take room too.
 func (x *rowIndex) put(b *batch.Batch) *batch.Batch {
 	if b.N > kernel.ChunkRows {
 		head, tail := x.put(b.Slice(0, kernel.ChunkRows)), x.put(b.Slice(kernel.ChunkRows, b.N))
@@ -154,7 +156,7 @@ func (x *rowIndex) compact() {
 	at := make([]uint64, x.n-x.full)
 	for i := range at {
 		h := x.hashes[x.full+i]
-		p := h & mask
+		p := h >> 32 & mask
 		for x.slots[p] != h>>32<<32|uint64(x.ids[x.full+i]+1) {
 			p = (p + 1) & mask
 		}
@@ -169,14 +171,18 @@ func (x *rowIndex) compact() {
 }
 
 func (x *rowIndex) grow() {
-	x.slots = make([]uint64, 2*len(x.slots))
+	from := x.slots
+	x.slots = make([]uint64, 2*len(from))
 	mask := uint64(len(x.slots) - 1)
-	for i, h := range x.hashes {
-		at := h & mask
+	for _, s := range from {
+		if s == 0 {
+			continue
+		}
+		at := s >> 32 & mask
 		for x.slots[at] != 0 {
 			at = (at + 1) & mask
 		}
-		x.slots[at] = h>>32<<32 | uint64(x.ids[i]+1)
+		x.slots[at] = s
 	}
 }
 

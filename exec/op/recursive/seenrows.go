@@ -36,6 +36,7 @@ type seenRows struct {
 	resolving   int64      // bytes of rows that waited, while they are looked for
 	onDisk      []diskRows // disjoint; each at least twice as many as the next
 	filterBytes int64      // bytes of filters
+	old         bool       // most rows of the last batch were there
 }
 
 // diskRows are rows on disk. Without a filter any row may be among them.
@@ -54,8 +55,12 @@ func newSeenRows(rt *op.Runtime, st *op.Stats, ts []types.Type) *seenRows {
 
 // fresh returns the rows of b that are surely new, each once, and keeps for resolve
 // those that may be.
-func (s *seenRows) fresh(ctx context.Context, b *batch.Batch) (*batch.Batch, error) {
-	_, b = s.recent.split(b, nil)
+func (s *seenRows) fresh(ctx context.Context, b *batch.Batch) (fresh *batch.Batch, err error) {
+	all := b.N
+	defer func() { s.old = fresh != nil && 2*fresh.N < all }()
+	if s.old || len(s.onDisk) > 0 { // else they are looked for as they are put, once
+		_, b = s.recent.split(b, nil)
+	}
 	if b.N == 0 {
 		return b, nil
 	}
