@@ -12,6 +12,7 @@ import (
 	"github.com/tributarydb/tributary/exec/agg"
 	"github.com/tributarydb/tributary/internal/optest"
 	"github.com/tributarydb/tributary/planner/fn"
+	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -35,6 +36,8 @@ func TestSpans(t *testing.T) {
 		{"avg(float8)", types.Float8, func() types.Datum { return math.Ldexp(r.NormFloat64(), r.Intn(200)-100) }},
 		{"avg(float4)", types.Float4, func() types.Datum { return float64(float32(r.NormFloat64())) }},
 		{"stddev_samp(numeric)", types.FixedNumeric(9, 2, false), nil},
+		{"sum(numeric)", types.Numeric, func() types.Datum { return number.DecimalFromInt64(r.Int63n(10000)-5000, int32(r.Intn(3))) }},
+		{"avg(numeric)", types.Numeric, func() types.Datum { return number.DecimalFromInt64(r.Int63(), int32(r.Intn(1+r.Intn(9)))) }},
 		{"var_pop(int4)", types.Int4, func() types.Datum { return int64(int32(r.Uint32())) }},
 		{"variance(int8)", types.Int8, func() types.Datum { return r.Int63n(1<<56) - 1<<55 }},
 		{"stddev_samp(float8)", types.Float8, func() types.Datum { return 20 + float64(r.Intn(10000))/1000 }},
@@ -117,7 +120,7 @@ func TestSpans(t *testing.T) {
 			}
 		}
 	}
-	for _, id := range []string{"count(any)", "sum(int4)", "sum(int8)", "avg(int2)", "sum(numeric)", "sum(float8)", "avg(float4)", "stddev_samp(numeric)", "var_pop(int4)", "variance(int8)", "stddev_samp(float8)", "stddev_pop(float4)"} {
+	for _, id := range []string{"count(any)", "sum(int4)", "sum(int8)", "avg(int2)", "sum(numeric)", "avg(numeric)", "sum(float8)", "avg(float4)", "stddev_samp(numeric)", "var_pop(int4)", "variance(int8)", "stddev_samp(float8)", "stddev_pop(float4)"} {
 		if did[id] == 0 {
 			t.Errorf("%s: never", id)
 		}
