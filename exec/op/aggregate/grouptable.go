@@ -198,7 +198,11 @@ func (t *groupTable) putHashed(rows, hashes []uint64, groups []uint32) {
 			groups[i] = t.byNumber(row, h)
 			continue
 		}
-		at, s := t.slot(row, h&mask)
+		at := h & mask
+		s := slots[at]
+		if s != 0 {
+			at, s = t.slot(row, at)
+		}
 		if s == 0 {
 			s = t.add(row, h)
 			slots[at] = s
@@ -291,11 +295,12 @@ func doubled(s []uint64, n int) []uint64 {
 
 // add makes a group, for which there is room, and returns its number + 1.
 func (t *groupTable) add(row []uint64, h uint64) uint32 {
-	at := len(t.words)
-	t.words, t.hashes = t.words[:at+len(row)], append(t.hashes, h)
+	at, n := len(t.words), len(t.hashes)
+	t.words, t.hashes = t.words[:at+len(row)], t.hashes[:n+1]
 	for k, x := range row { // a few words: to call for a copy takes longer
 		t.words[at+k] = x
 	}
+	t.hashes[n] = h
 	t.count++
 	return uint32(t.count)
 }
