@@ -58,7 +58,9 @@ func addInts[T int16 | int32 | int64](s *intSum, groups []uint32, vals []T) {
 }
 
 // sumRun64 adds values up to the first that 64 bits do not hold, and returns how many. It calls nothing, so that
-// what the loop needs is in registers.
+// what the loop needs is in registers, unless it is part of one that does.
+//
+//go:noinline
 func sumRun64[T int16 | int32 | int64](states []intState, groups []uint32, vals []T) int {
 	vals = vals[:len(groups)]
 	for i, g := range groups {

@@ -198,7 +198,11 @@ func (t *groupTable) putHashed(rows, hashes []uint64, groups []uint32) {
 			groups[i] = t.byNumber(row, h)
 			continue
 		}
-		at, s := t.slot(row, h&mask)
+		at := h & mask
+		s := slots[at]
+		if s != 0 {
+			at, s = t.slot(row, at)
+		}
 		if s == 0 {
 			s = t.add(row, h)
 			slots[at] = s
@@ -228,19 +232,20 @@ func (t *groupTable) slot(row []uint64, at uint64) (uint64, uint32) {
 // firstSlots finds the groups of rows in their first slots, which are nearly all where groups repeat. It
 // returns the other rows.
 func (t *groupTable) firstSlots(rows, hashes []uint64, groups []uint32) []int32 {
-	misses := t.missed(len(hashes))
+	misses := missed(t, len(hashes))
 	if t.count > 0 {
-		return t.lookup().First(rows, hashes, groups, misses)
+		return lookUps(t).First(rows, hashes, groups, misses)
 	}
 	return allMissed(misses[:len(hashes)])
 }
 
-func (t *groupTable) lookup() lookup.Groups {
+// lookUps is the table as rows are looked up in it.
+func lookUps(t *groupTable) lookup.Groups {
 	return lookup.Groups{Slots: t.slots, Words: t.words, Width: t.width}
 }
 
 // missed is where n rows whose groups are not found are written.
-func (t *groupTable) missed(n int) []int32 {
+func missed(t *groupTable, n int) []int32 {
 	if cap(t.misses) < n+lookup.Slack {
 		t.misses = make([]int32, n+lookup.Slack)
 	}
@@ -256,11 +261,11 @@ func allMissed(misses []int32) []int32 {
 
 // known writes the groups of those rows that have one, in any order, and returns them and the other rows.
 func (t *groupTable) known(rows, hashes []uint64, groups []uint32) ([]uint32, []int32) {
-	misses := t.missed(len(hashes))
+	misses := missed(t, len(hashes))
 	if t.count == 0 {
 		return groups[:0], allMissed(misses[:len(hashes)])
 	}
-	misses = t.lookup().Known(rows, hashes, groups, misses)
+	misses = lookUps(t).Known(rows, hashes, groups, misses)
 	mask, w, n, found := uint64(len(t.slots)-1), t.width, 0, len(hashes)-len(misses)
 	for _, i := range misses {
 		row, s := rows[int(i)*w:][:w], uint32(0)
@@ -291,11 +296,12 @@ func doubled(s []uint64, n int) []uint64 {
 
 // add makes a group, for which there is room, and returns its number + 1.
 func (t *groupTable) add(row []uint64, h uint64) uint32 {
-	at := len(t.words)
-	t.words, t.hashes = t.words[:at+len(row)], append(t.hashes, h)
+	at, n := len(t.words), len(t.hashes)
+	t.words, t.hashes = t.words[:at+len(row)], t.hashes[:n+1]
 	for k, x := range row { // a few words: to call for a copy takes longer
 		t.words[at+k] = x
 	}
+	t.hashes[n] = h
 	t.count++
 	return uint32(t.count)
 }
