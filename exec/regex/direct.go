@@ -314,6 +314,12 @@ func (n *directNode) from(s string, at int) (begin, end int) {
 		return at + k, at + k + len(n.literal)
 	}
 	for at < len(s) {
+		for at < len(s) && s[at] < utf8.RuneSelf && n.set.ascii[s[at]>>6]>>(s[at]&63)&1 == 0 {
+			at++
+		}
+		if at >= len(s) {
+			break
+		}
 		w := n.set.width(s, at)
 		switch {
 		case w == 0:
