@@ -8,6 +8,7 @@ import (
 	"github.com/tributarydb/tributary/exec/function/mathfn"
 	"github.com/tributarydb/tributary/exec/function/textfn"
 	"github.com/tributarydb/tributary/exec/vector"
+	"github.com/tributarydb/tributary/sql/datetime"
 	"github.com/tributarydb/tributary/sql/json"
 	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -194,6 +195,9 @@ func parseCast(to types.Type) function.Impl {
 			return json.Valid(s)
 		})
 	}
+	if quick := quickParse(to); quick != nil {
+		return quick
+	}
 	switch to.Form() {
 	case vector.Str:
 		return parseAs[string](to)
@@ -210,6 +214,57 @@ func parseCast(to types.Type) function.Impl {
 		return parseAs[float64](to)
 	}
 	return parseAs[types.Datum](to)
+}
+
+// quickParse reads numbers, dates and timestamps without a datum between, and dates in their common form without fields;
+// nil for other types.
+func quickParse(to types.Type) function.Impl {
+	general := func(c *function.Call, s string) (int64, error) {
+		c.Parsing(to, s)
+		d, err := types.ParseText(to, s, c.Env.TypesEnv())
+		if err != nil {
+			return 0, err
+		}
+		return d.(int64), nil
+	}
+	iso := func(read func(s string) (int64, bool)) function.Impl {
+		return function.Try1(func(c *function.Call, s string) (int64, error) {
+			if v, ok := read(s); ok {
+				return v, nil
+			}
+			return general(c, s)
+		})
+	}
+	integer := func(bits int) function.Impl {
+		return function.Try1(func(_ *function.Call, s string) (int64, error) { return number.ParseInt(bits, s) })
+	}
+	float := func(bits int) function.Impl {
+		return function.Try1(func(_ *function.Call, s string) (float64, error) { return number.ParseFloat(bits, s) })
+	}
+	switch {
+	case to.Mod >= 0 || to.Prec > 0:
+		return nil
+	case to.OID == types.DateOID:
+		return iso(datetime.ISODate)
+	case to.OID == types.TimestampOID:
+		return iso(datetime.ISOTimestamp)
+	case to.OID == types.Int2OID:
+		return integer(16)
+	case to.OID == types.Int4OID:
+		return integer(32)
+	case to.OID == types.Int8OID:
+		return integer(64)
+	case to.OID == types.Float4OID:
+		return float(32)
+	case to.OID == types.Float8OID:
+		return float(64)
+	case to.OID == types.NumericOID:
+		return function.Try1(func(c *function.Call, s string) (number.Decimal, error) {
+			c.Parsing(to, s)
+			return number.ParseDecimal(s)
+		})
+	}
+	return nil
 }
 
 func parseAs[T any](to types.Type) function.Impl {

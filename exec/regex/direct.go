@@ -227,27 +227,36 @@ func (s *directSet) span(t string) int {
 		}
 		return n
 	}
-	for n < len(t) {
-		w := s.width(t, n)
+	for {
+		for n < len(t) && t[n] < utf8.RuneSelf && s.ascii[t[n]>>6]>>(t[n]&63)&1 != 0 {
+			n++
+		}
+		if n >= len(t) || t[n] < utf8.RuneSelf {
+			return n
+		}
+		w := s.beyond(t, n)
 		if w == 0 {
-			break
+			return n
 		}
 		n += w
 	}
-	return n
 }
 
 // width is how many bytes the character of t at i has; 0 if it is not in the set.
 func (s *directSet) width(t string, i int) int {
-	switch c := t[i]; {
-	case c < utf8.RuneSelf:
+	if c := t[i]; c < utf8.RuneSelf {
 		return int(s.ascii[c>>6] >> (c & 63) & 1)
-	case s.wide != nil:
-		r, w := utf8.DecodeRuneInString(t[i:])
-		if s.hasWide(r) {
+	}
+	return s.beyond(t, i)
+}
+
+// beyond is width of a character beyond ASCII.
+func (s *directSet) beyond(t string, i int) int {
+	if s.wide != nil {
+		if r, w := utf8.DecodeRuneInString(t[i:]); s.hasWide(r) {
 			return w
 		}
-	case s.rest:
+	} else if s.rest {
 		return after(t, i) - i
 	}
 	return 0
@@ -305,13 +314,17 @@ func (n *directNode) from(s string, at int) (begin, end int) {
 		return at + k, at + k + len(n.literal)
 	}
 	for at < len(s) {
+		for at < len(s) && s[at] < utf8.RuneSelf && n.set.ascii[s[at]>>6]>>(s[at]&63)&1 == 0 {
+			at++
+		}
+		if at >= len(s) {
+			break
+		}
 		w := n.set.width(s, at)
 		switch {
-		case w == 0 && s[at] < utf8.RuneSelf:
-			at++
-			continue
 		case w == 0:
-			at = after(s, at)
+			for at++; at < len(s) && s[at]&0xC0 == 0x80; at++ {
+			}
 			continue
 		case n.max == 1:
 			return at, at + w

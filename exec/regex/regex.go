@@ -139,6 +139,9 @@ func (p *Splitter) Next() (part string, ok bool) {
 
 // Replace replaces match n (0: all) found from byte offset start on.
 func (r *Regex) Replace(s, by string, start, n int) (string, error) {
+	if r.once != nil && n == 0 && start <= len(s) {
+		return r.replaceOnce(s, by, start), nil
+	}
 	var b *vector.Text
 	at, k := 0, 0
 	err := r.Each(s, start, n, func(m []int) {
@@ -157,6 +160,22 @@ func (r *Regex) Replace(s, by string, start, n int) (string, error) {
 	}
 	b.WriteString(s[at:])
 	return b.String(), nil
+}
+
+// replaceOnce replaces all matches of an expression that needs no machine and has no empty match.
+func (r *Regex) replaceOnce(s, by string, start int) string {
+	m := r.from(s, start)
+	if m == nil {
+		return s
+	}
+	b, at := r.C.Text(len(s)), 0
+	for ; m != nil; m = r.from(s, at) {
+		b.WriteString(s[at:m[0]])
+		r.put(b, s, by, m)
+		at = m[1]
+	}
+	b.WriteString(s[at:])
+	return b.String()
 }
 
 // put writes what replaces a match of s.
