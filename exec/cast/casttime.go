@@ -2,6 +2,7 @@ package cast
 
 import (
 	"github.com/tributarydb/tributary/exec/function"
+	"github.com/tributarydb/tributary/exec/vector"
 	"github.com/tributarydb/tributary/sql/datetime"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -12,7 +13,7 @@ var dateCasts = map[[2]types.Class]function.Impl{
 	{types.ClassDate, types.ClassTimestamptz}: i64(func(c *function.Call, v int64) (int64, error) {
 		return datetime.DateToTimestamptz(v, c.Env.Location())
 	}),
-	{types.ClassTimestamp, types.ClassDate}: i64(func(_ *function.Call, v int64) (int64, error) { return datetime.TimestampToDate(v), nil }),
+	{types.ClassTimestamp, types.ClassDate}: daysOf,
 	{types.ClassTimestamp, types.ClassTime}: i64(timeOfDay),
 	{types.ClassTimestamp, types.ClassTimestamptz}: i64(func(c *function.Call, v int64) (int64, error) {
 		return datetime.TimestampToTimestamptz(v, c.Env.Location())
@@ -44,6 +45,19 @@ var dateCasts = map[[2]types.Class]function.Impl{
 	}),
 	{types.ClassTimetz, types.ClassTime}:   function.Strict1(func(v datetime.TimeTZ) int64 { return v.Micros }),
 	{types.ClassInterval, types.ClassTime}: function.Strict1(datetime.IntervalToTime),
+}
+
+// daysOf returns the days of timestamps.
+func daysOf(c *function.Call, args []*vector.Vec) (*vector.Vec, error) {
+	out := vector.Alloc[int32](c.Arena, c.N)
+	for i, v := range vector.Values[int64](args[0])[:c.N] {
+		if d := v / datetime.MicrosPerDay; datetime.IsInfTimestamp(v) {
+			out[i] = int32(datetime.TimestampToDate(v))
+		} else {
+			out[i] = int32(d + (v-d*datetime.MicrosPerDay)>>63)
+		}
+	}
+	return vector.NewFixed(vector.I32, out, c.Valid), nil
 }
 
 func i64(f func(c *function.Call, v int64) (int64, error)) function.Impl { return function.Try1(f) }
