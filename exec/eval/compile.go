@@ -178,50 +178,31 @@ func typesOf(es []expr.Expr) []types.Type {
 	return out
 }
 
-func cheapAll(es []expr.Expr) []cost {
-	out := make([]cost, len(es))
+func cheapAll(es []expr.Expr) []bool {
+	out := make([]bool, len(es))
 	for i, e := range es {
-		out[i] = costOf(e)
+		out[i] = cheap(e)
 	}
 	return out
 }
 
-// cost tells whether an expression may be computed for rows that do not need it.
-type cost uint8
-
-const (
-	dear      cost = iota
-	overflows      // it takes less time than selecting the rows that do, and can fail by an overflow
-	cheap          // and cannot fail
-)
-
-func costOf(e expr.Expr) cost {
-	c := cheap
+// cheap reports whether an expression may be computed for rows that do not need
+// it: it cannot fail and takes less time than selecting the rows that do.
+func cheap(e expr.Expr) bool {
+	ok := true
 	expr.Walk(e, func(x expr.Expr) bool {
 		switch x := x.(type) {
 		case *expr.Col, *expr.Const, *expr.Param, *expr.IsNull, *expr.BoolTest, *expr.And, *expr.Or, *expr.Not:
 		case *expr.Call:
-			switch {
-			case addsInt(x.Fn.ID):
-				c = min(c, overflows)
-			case x.Fn.CanFail || x.Fn.Vol != fn.Immutable || !cheapArgs(x):
-				c = dear
+			if x.Fn.CanFail || x.Fn.Vol != fn.Immutable || !cheapArgs(x) {
+				ok = false
 			}
 		default:
-			c = dear
+			ok = false
 		}
-		return c != dear
+		return ok
 	})
-	return c
-}
-
-// addsInt reports whether a function adds or subtracts integers, or days.
-func addsInt(id string) bool {
-	switch id {
-	case "date_pli(date,int4)", "date_mii(date,int4)", "int4pl(int4,int4)", "int4mi(int4,int4)", "int8pl(int8,int8)", "int8mi(int8,int8)":
-		return true
-	}
-	return false
+	return ok
 }
 
 // cheapArgs reports whether a comparison is of numbers or dates.

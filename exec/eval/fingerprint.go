@@ -96,7 +96,7 @@ func total(e expr.Expr) bool {
 		switch e.Fn.ID {
 		case "numeric_add(numeric,numeric)", "numeric_sub(numeric,numeric)", "numeric_mul(numeric,numeric)":
 		default:
-			return costOf(e) == cheap
+			return cheap(e)
 		}
 		if !e.Typ.IsFixed() {
 			return false
@@ -108,5 +108,5 @@ func total(e expr.Expr) bool {
 		}
 		return true
 	}
-	return costOf(e) == cheap
+	return cheap(e)
 }

@@ -74,7 +74,7 @@ type optional struct {
 }
 
 func newOptional(n node, e expr.Expr) optional {
-	return optional{node: n, harmless: harmless(e), light: leaf(n) || costOf(e) != dear}
+	return optional{node: n, harmless: harmless(e), light: leaf(n) || cheap(e)}
 }
 
 // whole reports whether to compute all rows of n where some are needed.

@@ -12,11 +12,10 @@ import (
 
 // logicNode is AND (stop 0) and OR (stop 1): a row is decided by the first
 // argument that is stop, and later arguments are computed for undecided rows
-// only, unless they are cheap. Those that are cheap but for an overflow are
-// tried for all rows first.
+// only, unless they are cheap.
 type logicNode struct {
 	args  []node
-	cheap []cost
+	cheap []bool
 	stop  uint8
 }
 
@@ -32,12 +31,9 @@ func (n *logicNode) eval(fr *frame) (*vector.Vec, error) {
 		acc := vector.Alloc[uint8](fr.a, fr.n)
 		copy(acc, vector.Values[uint8](v))
 		v = vector.NewBool(acc, nil)
-		for done < len(rest) && n.cheap[done+1] != dear {
+		for done < len(rest) && n.cheap[done+1] {
 			w, err := rest[done].eval(fr)
 			if err != nil {
-				if n.cheap[done+1] == overflows {
-					break
-				}
 				return nil, err
 			}
 			if w.One || w.Valid != nil || w.Kind != vector.Bool {
@@ -72,16 +68,10 @@ func (n *logicNode) eval(fr *frame) (*vector.Vec, error) {
 		if open == 0 {
 			break
 		}
-		if c := n.cheap[k+1]; open == fr.n || c != dear {
+		if open == fr.n || n.cheap[k+1] {
 			v, err := arg.eval(fr)
-			if err != nil && (open == fr.n || c == cheap) {
-				return nil, err
-			}
 			if err != nil {
-				if err := n.some(fr, arg, t, f, decided, open); err != nil {
-					return nil, err
-				}
-				continue
+				return nil, err
 			}
 			t2, f2 := vector.Truth(fr.a, v)
 			if n.stop == 0 {
@@ -97,33 +87,25 @@ func (n *logicNode) eval(fr *frame) (*vector.Vec, error) {
 			}
 			continue
 		}
-		if err := n.some(fr, arg, t, f, decided, open); err != nil {
+		rows := rowsWhere(fr.a, decided, 0, open)
+		v, err := arg.eval(fr.narrow(rows))
+		if err != nil {
 			return nil, err
+		}
+		t2, f2 := vector.Truth(fr.a, v)
+		if n.stop == 0 {
+			for i, r := range rows {
+				t[r] &= t2[i]
+				f[r] |= f2[i]
+			}
+		} else {
+			for i, r := range rows {
+				t[r] |= t2[i]
+				f[r] &= f2[i]
+			}
 		}
 	}
 	return vector.FromTruth(fr.a, t, f), nil
-}
-
-// some computes an argument for the rows that are not decided, of which there are open.
-func (n *logicNode) some(fr *frame, arg node, t, f, decided []uint8, open int) error {
-	rows := rowsWhere(fr.a, decided, 0, open)
-	v, err := arg.eval(fr.narrow(rows))
-	if err != nil {
-		return err
-	}
-	t2, f2 := vector.Truth(fr.a, v)
-	if n.stop == 0 {
-		for i, r := range rows {
-			t[r] &= t2[i]
-			f[r] |= f2[i]
-		}
-	} else {
-		for i, r := range rows {
-			t[r] |= t2[i]
-			f[r] &= f2[i]
-		}
-	}
-	return nil
 }
 
 // rowsWhere lists the count rows at which b is x.
