@@ -25,6 +25,13 @@ func (c *count) Update(groups []uint32, args []arrow.Array) error {
 	}
 	if c.star {
 		count(groups)
+	} else if d := args[0].Data(); d.NullN() > args[0].Len()/16 && len(d.Buffers()) > 0 && d.Buffers()[0] != nil {
+		// runs between NULLs are short
+		b, off := d.Buffers()[0].Bytes(), d.Offset()
+		for i, g := range groups {
+			at := off + i
+			c.n[g] += int64(b[at>>3] >> (at & 7) & 1)
+		}
 	} else {
 		batch.ValidRuns(args[0], func(from, to int) { count(groups[from:to]) })
 	}

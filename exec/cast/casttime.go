@@ -13,7 +13,7 @@ import (
 var dateCasts = map[[2]types.Class]function.Impl{
 	{types.ClassDate, types.ClassTimestamp}:   ofDates(func(*function.Call) *time.Location { return time.UTC }),
 	{types.ClassDate, types.ClassTimestamptz}: ofDates(func(c *function.Call) *time.Location { return c.Env.Location() }),
-	{types.ClassTimestamp, types.ClassDate}:   i64(func(_ *function.Call, v int64) (int64, error) { return datetime.TimestampToDate(v), nil }),
+	{types.ClassTimestamp, types.ClassDate}:   daysOf,
 	{types.ClassTimestamp, types.ClassTime}:   i64(timeOfDay),
 	{types.ClassTimestamp, types.ClassTimestamptz}: i64(func(c *function.Call, v int64) (int64, error) {
 		return datetime.TimestampToTimestamptz(v, c.Env.Location())
@@ -85,6 +85,19 @@ func ofDates(zone func(*function.Call) *time.Location) function.Impl {
 
 // plainDays is a number of days around the epoch within which every date is a timestamp.
 const plainDays = 1 << 19
+
+// daysOf returns the days of timestamps.
+func daysOf(c *function.Call, args []*vector.Vec) (*vector.Vec, error) {
+	out := vector.Alloc[int32](c.Arena, c.N)
+	for i, v := range vector.Values[int64](args[0])[:c.N] {
+		if d := v / datetime.MicrosPerDay; datetime.IsInfTimestamp(v) {
+			out[i] = int32(datetime.TimestampToDate(v))
+		} else {
+			out[i] = int32(d + (v-d*datetime.MicrosPerDay)>>63)
+		}
+	}
+	return vector.NewFixed(vector.I32, out, c.Valid), nil
+}
 
 func i64(f func(c *function.Call, v int64) (int64, error)) function.Impl { return function.Try1(f) }
 

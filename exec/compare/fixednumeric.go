@@ -6,6 +6,7 @@ import (
 
 	"github.com/tributarydb/tributary/exec/function"
 	"github.com/tributarydb/tributary/exec/vector"
+	"github.com/tributarydb/tributary/sql/checked"
 	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -26,20 +27,22 @@ func compareFixed(op CmpOp, fixed, plain types.Type) function.Impl {
 			}
 			at := args[1].Bytes(i)
 			if !bytes.Equal(at, last) {
-				last, tried, bound.ok = at, false, false
+				last = at
+				bound = shortScaled(at, fixed.Scale)
+				tried = bound.ok
 			} else if !tried {
 				tried, bound = true, scaledOf(b(i), int32(fixed.Scale))
 			}
 			v := ints(i)
-			sign, known := number.SignOfBytes(at)
-			switch {
-			case bound.ok:
+			if bound.ok {
 				out[i] = vector.ByteOf(op.Holds(bound.against(v)))
-			case known && cmp.Compare(v, 0) != sign: // as most are of 0
-				out[i] = vector.ByteOf(op.Holds(cmp.Compare(cmp.Compare(v, 0), sign)))
-			default:
-				out[i] = vector.ByteOf(op.Holds(a(i).Cmp(b(i))))
+				continue
 			}
+			if sign, known := number.SignOfBytes(at); known && cmp.Compare(v, 0) != sign { // as most are of 0
+				out[i] = vector.ByteOf(op.Holds(cmp.Compare(cmp.Compare(v, 0), sign)))
+				continue
+			}
+			out[i] = vector.ByteOf(op.Holds(a(i).Cmp(b(i))))
 		}
 		return vector.NewBool(out, c.Valid), nil
 	}
@@ -62,6 +65,17 @@ func scaledOf(d number.Decimal, scale int32) scaled {
 		}
 	}
 	return scaled{v, more, ok}
+}
+
+// shortScaled is scaledOf of a decimal in a word, of at least the scale; of others the result is not ok.
+func shortScaled(b []byte, scale uint8) scaled {
+	v, own, ok := number.SmallDecimalBytes(b)
+	more := own - int32(scale)
+	if !ok || more < 0 || more > 18 {
+		return scaled{}
+	}
+	floor, rest := checked.FloorDiv(v, int64(checked.Pow10[more]))
+	return scaled{floor, rest != 0, true}
 }
 
 // against returns the three-way comparison of v units with s.

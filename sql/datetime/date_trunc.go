@@ -113,6 +113,14 @@ func Truncation(unit string) func(ts int64) (v int64, ok bool) {
 		return nil
 	}
 	u := dtUnit(w.val)
+	switch u { // with divisors that the compiler knows
+	case uDay:
+		return func(ts int64) (int64, bool) { return ts - inUnit(ts, MicrosPerDay), true }
+	case uHour:
+		return func(ts int64) (int64, bool) { return ts - inUnit(ts, microsPerHour), true }
+	case uMinute:
+		return func(ts int64) (int64, bool) { return ts - inUnit(ts, microsPerMin), true }
+	}
 	if step := truncMicros(u); step > 0 {
 		return func(ts int64) (int64, bool) {
 			q, _ := checked.FloorDiv(ts, step)

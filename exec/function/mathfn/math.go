@@ -318,7 +318,12 @@ func power(x, y float64) (float64, error) {
 	if x == -1 && math.IsInf(y, 0) {
 		return 1, nil
 	}
-	r := math.Pow(x, y)
+	var r float64
+	if y == 2 {
+		r = x * x
+	} else {
+		r = math.Pow(x, y)
+	}
 	if !math.IsInf(x, 0) && !math.IsInf(y, 0) {
 		switch {
 		case math.IsInf(r, 0):

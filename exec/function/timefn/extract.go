@@ -2,6 +2,7 @@ package timefn
 
 import (
 	"math"
+	"strings"
 	"time"
 
 	"github.com/tributarydb/tributary/exec/function"
@@ -43,7 +44,7 @@ func dateTrunc(c *function.Call, args []*vector.Vec) (*vector.Vec, error) {
 		loc = time.UTC
 	}
 	if args[0].One && !args[1].One && loc == time.UTC {
-		if trunc := datetime.Truncation(args[0].Str(0)); trunc != nil {
+		if trunc := truncationFor(c, args[0].Str(0)); trunc != nil {
 			at, out, ok := vector.IntReader(args[1]), vector.Alloc[int64](c.Arena, c.N), true
 			for i := 0; ok && i < c.N; i++ {
 				if c.Skip(i) {
@@ -60,6 +61,25 @@ func dateTrunc(c *function.Call, args []*vector.Vec) (*vector.Vec, error) {
 		}
 	}
 	return dateTruncSlow(c, args)
+}
+
+// knownTruncation is what a call cut to last, with the days that it remembers.
+type knownTruncation struct {
+	unit string
+	cut  func(int64) (int64, bool)
+}
+
+// truncationFor returns datetime.Truncation of a unit: that of the batch before where it is the same.
+func truncationFor(c *function.Call, unit string) func(int64) (int64, bool) {
+	if c.Memo == nil {
+		return datetime.Truncation(unit)
+	}
+	k, ok := (*c.Memo).(*knownTruncation)
+	if !ok || k.unit != unit {
+		k = &knownTruncation{strings.Clone(unit), datetime.Truncation(unit)}
+		*c.Memo = k
+	}
+	return k.cut
 }
 
 var dateTruncSlow = function.Try2(func(c *function.Call, unit string, v int64) (int64, error) {
@@ -130,7 +150,7 @@ func fieldOf(c *function.Call, args []*vector.Vec) (vals []int64, scale int32, o
 		}
 		return vals, scale, true
 	}
-	f, ok := types.FieldOf(args[0].Str(0), t, c.Env.Location())
+	f, ok := fieldFor(c, args[0].Str(0), t)
 	if !ok {
 		return nil, 0, false
 	}
@@ -179,6 +199,29 @@ func fieldOf(c *function.Call, args []*vector.Vec) (vals []int64, scale int32, o
 		vals[i] = f.Get(v)
 	}
 	return vals, f.Scale, true
+}
+
+// knownField is the field that a call was asked for last, with the days that it remembers.
+type knownField struct {
+	name string
+	loc  *time.Location
+	f    datetime.Field
+}
+
+// fieldFor returns the field of a name: that of the batch before where it is the same.
+func fieldFor(c *function.Call, name string, t types.Type) (datetime.Field, bool) {
+	loc := c.Env.Location()
+	if c.Memo == nil {
+		return types.FieldOf(name, t, loc)
+	}
+	if k, ok := (*c.Memo).(*knownField); ok && k.name == name && k.loc == loc {
+		return k.f, true
+	}
+	f, ok := types.FieldOf(name, t, loc)
+	if ok {
+		*c.Memo = &knownField{strings.Clone(name), loc, f}
+	}
+	return f, ok
 }
 
 // isOddDate reports whether a date is infinite or no timestamp, as which date_part reads it.
