@@ -4,6 +4,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
 
+	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -118,12 +119,25 @@ func (b *bitwise) put(g uint32, x int64) {
 }
 
 func (b *bitwise) Update(groups []uint32, args []arrow.Array) error {
-	for i, g := range groups {
-		if v, ok := types.DatumAt(b.typ, args[0], i).(int64); ok {
-			b.put(g, v)
-		}
+	switch a := args[0].(type) {
+	case *array.Int16:
+		putBits(b, groups, a.Int16Values(), a)
+	case *array.Int32:
+		putBits(b, groups, a.Int32Values(), a)
+	case *array.Int64:
+		putBits(b, groups, a.Int64Values(), a)
+	default:
+		return pgerr.Internal("bits of %s", args[0].DataType())
 	}
 	return nil
+}
+
+func putBits[T int16 | int32 | int64](b *bitwise, groups []uint32, vals []T, arr arrow.Array) {
+	batch.ValidRuns(arr, func(from, to int) {
+		for i, v := range vals[from:to] {
+			b.put(groups[from+i], int64(v))
+		}
+	})
 }
 
 func (b *bitwise) MergeStates(groups []uint32, states *array.Binary) error {

@@ -427,7 +427,7 @@ func numberCast(from, to types.Type) function.Impl {
 	case from.Class() == types.ClassNumeric && to.IsFloat():
 		return numericToFloat(from, to)
 	case kf == vector.Bool && to.IsInteger():
-		return function.Strict1(func(b bool) int64 { return int64(vector.ByteOf(b)) })
+		return boolToInt
 	case from.IsInteger() && kt == vector.Bool:
 		return function.Strict1(func(v int64) bool { return v != 0 })
 	case from.IsInteger() && to.Form() == vector.U32:
@@ -531,6 +531,22 @@ func numericToInt(from, to types.Type) function.Impl {
 		return v, nil
 	})
 }
+
+// boolToInt is 1 for true, 0 for false.
+func boolToInt(c *function.Call, args []*vector.Vec) (*vector.Vec, error) {
+	v := args[0]
+	if v.One || v.Kind != vector.Bool || c.Ret.OID != types.Int4OID {
+		return boolToAny(c, args)
+	}
+	c.Meter().Poll(c.N * vector.RowWork)
+	out := vector.Alloc[int32](c.Arena, c.N)
+	for i, b := range vector.Values[uint8](v)[:c.N] {
+		out[i] = int32(b)
+	}
+	return vector.NewFixed(vector.I32, out, c.Valid), nil
+}
+
+var boolToAny = function.Strict1(func(b bool) int64 { return int64(vector.ByteOf(b)) })
 
 // fixedToInt rounds fixed numerics to integers; nil where one that counts does not fit.
 func fixedToInt[T int16 | int32 | int64](c *function.Call, v *vector.Vec, scale uint8, k vector.Kind) *vector.Vec {
