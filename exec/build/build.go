@@ -162,6 +162,7 @@ type builder struct {
 	splits   op.Splits
 	exchange op.Exchange
 	kept     *programs // nil: built once
+	step     *step     // nil: not the step of a recursion
 	keys     map[*plan.Scan][]op.ScanKeys
 	needed   map[*plan.Aggregate]*aggregate.Needed // of those whose groups are sorted, and only the first returned
 	sortings map[*plan.Window]window.Sorting       // of windows below others that their rows are sorted for

@@ -2,9 +2,11 @@ package build
 
 import (
 	"context"
+	"slices"
 
 	"github.com/apache/arrow/go/v15/arrow"
 
+	"github.com/tributarydb/tributary/exec/op"
 	"github.com/tributarydb/tributary/exec/op/join"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
@@ -43,7 +45,9 @@ func (b *builder) join(ctx context.Context, n *plan.Join, need colSet) (rel, err
 	if c.RKeys, err = b.items(rk, r.cols); err != nil {
 		return rel{}, err
 	}
-	c.Filters = b.keyFilters(n)
+	if c.Filters = b.keyFilters(n); !slices.ContainsFunc(c.Filters, func(f *op.KeyFilter) bool { return f != nil }) {
+		c.Kept = b.step.table(n) // scans of the left side ask the table of their own round
+	}
 	if err := b.residual(&c, conds, l.cols, r.cols); err != nil {
 		return rel{}, err
 	}

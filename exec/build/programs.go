@@ -1,7 +1,10 @@
 package build
 
 import (
+	"slices"
+
 	"github.com/tributarydb/tributary/exec/eval"
+	"github.com/tributarydb/tributary/exec/op/join"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/plan"
 )
@@ -37,4 +40,41 @@ func compiled[T any](b *builder, f func() (T, error)) (T, error) {
 
 func (b *builder) program(e expr.Expr, in []plan.Column) (*eval.Program, error) {
 	return compiled(b, func() (*eval.Program, error) { return eval.Compile(e, in, b.Env) })
+}
+
+// step is what the rounds of a recursion keep for each other.
+type step struct {
+	working int // the buffer that differs in each round
+	tables  map[*plan.Join]*join.Kept
+}
+
+// table returns what keeps the table of a join whose right rows are the same in each round; nil if they are not.
+func (s *step) table(n *plan.Join) *join.Kept {
+	if s == nil || !sameEachRound(n, s.working) {
+		return nil
+	}
+	if s.tables[n] == nil {
+		s.tables[n] = &join.Kept{}
+	}
+	return s.tables[n]
+}
+
+func sameEachRound(n *plan.Join, working int) bool {
+	switch n.Kind {
+	case plan.Inner, plan.Left, plan.Semi, plan.Anti:
+	default:
+		return false
+	}
+	same := !slices.ContainsFunc(n.RKeys, expr.Volatile)
+	walk(n.R, 0, func(in plan.Node, _ int) {
+		buf, ok := in.(*plan.Buffer)
+		same = same && !(ok && buf.ID == working) && !slices.ContainsFunc(plan.Exprs(in), expr.Volatile)
+	})
+	return same
+}
+
+func (s *step) close() {
+	for _, k := range s.tables {
+		k.Close()
+	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/tributarydb/tributary/exec/op"
 	"github.com/tributarydb/tributary/exec/op/aggregate"
+	"github.com/tributarydb/tributary/exec/op/join"
 	"github.com/tributarydb/tributary/exec/op/recursive"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/planner/fn"
@@ -151,7 +152,7 @@ func (b *builder) recursive(n *plan.RecursiveUnion) (rel, error) {
 	}
 	one := *b.rt
 	one.Threads = 1
-	kept := &programs{}
+	kept, steps := &programs{}, &step{working: n.ID, tables: map[*plan.Join]*join.Kept{}}
 	side := func(ctx context.Context, in plan.Node, rounds *replay, working *op.Buffer) (op.Operator, error) {
 		sub := &builder{state: b.state, rt: &one, buffers: b.buffers, splits: b.splits, exchange: b.exchange}
 		if rounds != nil {
@@ -162,7 +163,7 @@ func (b *builder) recursive(n *plan.RecursiveUnion) (rel, error) {
 			}
 			sub.buffers[n.ID] = working
 			rounds.rewind()
-			sub.kept = kept.rewind()
+			sub.kept, sub.step = kept.rewind(), steps
 		}
 		ops, err := sub.sameColumns(ctx, in, at, n.Cols)
 		if err != nil {
@@ -172,9 +173,12 @@ func (b *builder) recursive(n *plan.RecursiveUnion) (rel, error) {
 	}
 	rounds := &replay{rt: &one, splits: b.splits, exchange: b.exchange, read: map[int][]*op.Split{}, bufs: map[plan.StageID]*op.Buffer{}}
 	ops := recursive.New(b.rt, b.statsOf(n), recursive.Config{Types: typesOf(n.Cols), All: n.All,
-		Init:  func(ctx context.Context) (op.Operator, error) { return side(ctx, n.Init, nil, nil) },
-		Step:  func(ctx context.Context, w *op.Buffer) (op.Operator, error) { return side(ctx, n.Step, rounds, w) },
-		Close: rounds.close,
+		Init: func(ctx context.Context) (op.Operator, error) { return side(ctx, n.Init, nil, nil) },
+		Step: func(ctx context.Context, w *op.Buffer) (op.Operator, error) { return side(ctx, n.Step, rounds, w) },
+		Close: func() {
+			steps.close()
+			rounds.close()
+		},
 	})
 	return rel{ops, n.Cols}, nil
 }

@@ -62,6 +62,7 @@ var phases = []phase{
 	{"constantrows", unnest.ConstantRows},
 	{"prune", rulePrune},
 	{"stepbuffers", ruleStepBuffers},
+	{"stepsides", ruleStepSides},
 	{"trim", ruleTrim},
 	{"mergeprojects", ruleMergeProjects},
 	{"unpin", ruleUnpin},

@@ -164,3 +164,35 @@ func readsTables(n plan.Node) bool {
 	}
 	return false
 }
+
+// ruleStepSides puts the side of a join that is the same in each round of a recursive union on the right, where its
+// table is built once and kept (join.Kept), whichever side is smaller:
+//
+//	WITH RECURSIVE … e JOIN d ON d.day = e.day + 1    365 rounds of 18 rows, beside the 6,588 of d
+//
+// Not if it reads tables: a round of few rows finds theirs by an index, or passes its keys to the scan.
+func ruleStepSides(r *rule.Run, n plan.Node, _ plan.ColSet) (plan.Node, error) {
+	return r.BottomUp(n, func(n plan.Node) plan.Node {
+		u, ok := n.(*plan.RecursiveUnion)
+		if !ok {
+			return n
+		}
+		step := r.BottomUp(u.Step, func(n plan.Node) plan.Node {
+			j, ok := n.(*plan.Join)
+			if !ok || j.Kind != plan.Inner || len(j.LKeys) == 0 || readsTables(j.L) || rule.ReadsBuffer(j.L, u.ID) ||
+				!rule.ReadsBuffer(j.R, u.ID) || r.Estimates().Of(j.L).Rows > mostKept {
+				return n
+			}
+			return commuted(j, plan.Inner)
+		})
+		if step == u.Step {
+			return n
+		}
+		c := *u
+		c.Step = step
+		return &c
+	}), nil
+}
+
+// mostKept is how many rows the side has at most: a table that memory does not hold is not kept.
+const mostKept = 1 << 22

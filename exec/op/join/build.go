@@ -80,6 +80,7 @@ func (o *join) build(ctx context.Context) error {
 		s.lists = nil
 		t.copy = newRowCopy(t, s.copyAcct)
 		t.publish(c.Filters, s.grant)
+		s.built = true
 		return nil
 	})
 }

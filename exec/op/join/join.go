@@ -42,6 +42,8 @@ type Config struct {
 	LOut, ROut []int
 	// Filters, by key (nil: none), receive the keys that the right side has.
 	Filters []*op.KeyFilter
+	// Kept, unless nil, has the table from round to round of a recursion.
+	Kept *Kept
 }
 
 // New makes the threads of a join.
@@ -72,6 +74,7 @@ type shared struct {
 	sets  []*rowset.Set // by thread
 	table *hashTable
 	lists *listOrder   // while the order of the table is made
+	built bool         // the table is whole
 	acct  *mem.Account // of the table; used between barriers only
 	open  atomic.Int32 // threads not closed
 
@@ -113,6 +116,10 @@ func (o *join) Open(ctx context.Context) error {
 	o.acct = o.s.rt.Pool.Account("hash join", true)
 	o.probe = newProber(o.s.cfg, o.thread, o.s.rt.Rows(), o.s.rt.Pool.Account("join results", false))
 	o.out.Types = o.outTypes()
+	if o.s.cfg.Kept.lend(o.s) {
+		o.phase = probing
+		return o.l.Open(ctx)
+	}
 	return op.OpenAll(ctx, o.r, o.l)
 }
 
@@ -254,19 +261,24 @@ func (o *join) Close() error {
 	o.s.bar.Leave()
 	err := op.CloseAll(o.r, o.l)
 	o.spill.close()
+	kept := o.s.cfg.Kept.take(o.s, o.acct, o.s.acct, o.s.copyAcct)
 	if o.acct != nil {
 		o.s.st.AddPeak(o.acct)
-		o.acct.Close()
+		if !kept {
+			o.acct.Close()
+		}
 		o.probe.acct.Close()
 	}
 	if o.s.open.Add(-1) == 0 {
 		o.s.st.AddPeak(o.s.acct)
-		o.s.acct.Close()
-		if o.s.table != nil {
-			o.s.table.copy.free()
-		}
 		o.s.st.AddPeak(o.s.copyAcct)
-		o.s.copyAcct.Close()
+		if !kept {
+			o.s.acct.Close()
+			if o.s.table != nil && (o.s.built || o.s.cfg.Kept == nil) {
+				o.s.table.copy.free()
+			}
+			o.s.copyAcct.Close()
+		}
 		o.s.parts.close()
 	}
 	return err
