@@ -35,6 +35,7 @@ const (
 	InvalidRowCountInLimit            Code = "2201W"
 	InvalidRowCountInOffset           Code = "2201X"
 	InvalidTablesampleArgument        Code = "2202H"
+	InvalidTablesampleRepeat          Code = "2202G"
 	InvalidTimeZoneDisplacement       Code = "22009"
 	NullValueNotAllowed               Code = "22004"
 	NumericValueOutOfRange            Code = "22003"

@@ -2,13 +2,15 @@ package textfn
 
 import (
 	"encoding/binary"
+	"math"
 	"math/bits"
 
 	"github.com/tributarydb/tributary/exec/function"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// addHash registers PostgreSQL's hashes of text, by which clients choose the keys of advisory locks.
+// addHash registers PostgreSQL's hashes: of text, by which clients choose the keys of advisory locks, and of rows'
+// addresses with a seed, by which TABLESAMPLE … REPEATABLE chooses rows.
 func addHash(t function.Table) {
 	t.Put("hashtext(text)", function.Always(function.Loose(func(_ *function.Call, a []types.Datum) (types.Datum, error) {
 		if a[0] == nil {
@@ -24,6 +26,26 @@ func addHash(t function.Table) {
 		b, c := hashBytes(a[0].(string), uint64(a[1].(int64)))
 		return int64(uint64(b)<<32 | uint64(c)), nil
 	})))
+	t.Put("hashtidextended(tid,int8)", function.Always(function.Strict2(func(at, seed int64) int64 {
+		block := uint32(at >> 16)
+		key := binary.LittleEndian.AppendUint16(make([]byte, 0, 6), uint16(block>>16))
+		key = binary.LittleEndian.AppendUint16(binary.LittleEndian.AppendUint16(key, uint16(block)), uint16(at))
+		return hashExtended(key, seed)
+	})))
+	t.Put("hashfloat8extended(float8,int8)", function.Always(function.Strict2(func(x float64, seed int64) int64 {
+		switch {
+		case x == 0: // and -0
+			return seed
+		case x != x:
+			x = math.Float64frombits(0x7ff8 << 48)
+		}
+		return hashExtended(binary.LittleEndian.AppendUint64(make([]byte, 0, 8), math.Float64bits(x)), seed)
+	})))
+}
+
+func hashExtended(key []byte, seed int64) int64 {
+	b, c := hashBytes(string(key), uint64(seed))
+	return int64(uint64(b)<<32 | uint64(c))
 }
 
 // hashBytes is PostgreSQL's hash_bytes_extended (common/hashfn.c), of Bob Jenkins' lookup3.

@@ -1,6 +1,8 @@
 package query
 
 import (
+	"slices"
+
 	"github.com/multigres/multigres/go/common/parser/ast"
 
 	"github.com/tributarydb/tributary/planner/bind/scope"
@@ -398,9 +400,6 @@ func tableSample(sc *scope.Scope, n *ast.RangeTableSample, left []*scope.Item) (
 	if method != "bernoulli" && method != "system" {
 		return it, pgerr.New(pgerr.UndefinedObject, "tablesample method %s does not exist", method).At(b.PosIdent(method))
 	}
-	if n.Repeatable != nil {
-		return it, pgerr.Unsupported("TABLESAMPLE … REPEATABLE is not supported").At(b.PosWord("repeatable"))
-	}
 	args := typing.Items(n.Args)
 	if len(args) != 1 {
 		return it, pgerr.New(pgerr.InvalidTablesampleArgument, "tablesample method %s requires 1 argument, not %d", method, len(args)).At(b.PosIdent(method))
@@ -418,6 +417,9 @@ func tableSample(sc *scope.Scope, n *ast.RangeTableSample, left []*scope.Item) (
 		}
 	}
 	random, err := b.CallByName("random", nil, typing.Position{})
+	if n.Repeatable != nil {
+		random, err = repeatable(sc, n, it)
+	}
 	if err != nil {
 		return it, err
 	}
@@ -431,6 +433,42 @@ func tableSample(sc *scope.Scope, n *ast.RangeTableSample, left []*scope.Item) (
 	}
 	it.Node = &plan.Filter{Input: it.Node, Conds: []expr.Expr{cond}}
 	return it, nil
+}
+
+// repeatable is a number from 0 to 1 that is the same for a row and a seed as long as the row has its address:
+//
+//	(hashtidextended(ctid, hashfloat8extended(seed, 0)) & (2^53 - 1))::float8 / 2^53
+func repeatable(sc *scope.Scope, n *ast.RangeTableSample, it scope.FromItem) (e expr.Expr, err error) {
+	b := sc.Binder
+	at := -1
+	if len(it.Items) == 1 {
+		at = slices.IndexFunc(it.Items[0].System, func(c scope.Column) bool { return c.Name == "ctid" })
+	}
+	if at < 0 {
+		return nil, pgerr.New(pgerr.WrongObjectType, "REPEATABLE can only be applied to samples of tables and materialized views").At(b.PosWord("repeatable"))
+	}
+	seed, err := sc.Expr(n.Repeatable, scope.Place{Name: "TABLESAMPLE"})
+	if err != nil {
+		return nil, err
+	}
+	if seed, err = b.Assign(seed, "seed", types.Float8, b.SpotExpr(n.Repeatable)); err != nil {
+		return nil, err
+	}
+	if c, ok := seed.(*expr.Const); ok && c.Val == nil {
+		return nil, pgerr.New(pgerr.InvalidTablesampleRepeat, "TABLESAMPLE REPEATABLE parameter cannot be null").At(b.PosWord("repeatable"))
+	}
+	const all = 1 << 53
+	call := func(name string, args ...expr.Expr) {
+		if err == nil {
+			e, err = b.CallByName(name, args, typing.Position{})
+		}
+	}
+	call("hashfloat8extended", seed, &expr.Const{Typ: types.Int8, Val: int64(0)})
+	call("hashtidextended", it.Items[0].System[at].Expr, e)
+	call("int8and", e, &expr.Const{Typ: types.Int8, Val: int64(all - 1)})
+	call("float8", e)
+	call("float8div", e, &expr.Const{Typ: types.Float8, Val: float64(all)})
+	return e, err
 }
 
 func ViewText(v *catalog.Relation) (*ast.SelectStmt, error) {

@@ -159,11 +159,17 @@ func NewBinder(s *Session, nested Nested) *Binder {
 	}
 }
 
-// mayNameRows reports whether a text may name the system columns that scans read, which most do not.
+// mayNameRows reports whether a text may name the system columns that scans read, which most do not, or have
+// a sample that is chosen by them.
 func mayNameRows(text string) bool {
 	for i := 0; i+4 <= len(text); i++ {
-		if w := text[i : i+4]; strings.EqualFold(w, "ctid") || strings.EqualFold(w, "xmin") {
+		switch w := text[i : i+4]; {
+		case strings.EqualFold(w, "ctid"), strings.EqualFold(w, "xmin"):
 			return true
+		case strings.EqualFold(w, "repe"):
+			if n := len("repeatable"); i+n <= len(text) && strings.EqualFold(text[i:i+n], "repeatable") {
+				return true
+			}
 		}
 	}
 	return false
