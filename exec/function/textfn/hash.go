@@ -27,10 +27,11 @@ func addHash(t function.Table) {
 		return int64(uint64(b)<<32 | uint64(c)), nil
 	})))
 	t.Put("hashtidextended(tid,int8)", function.Always(function.Strict2(func(at, seed int64) int64 {
-		block := uint32(at >> 16)
-		key := binary.LittleEndian.AppendUint16(make([]byte, 0, 6), uint16(block>>16))
-		key = binary.LittleEndian.AppendUint16(binary.LittleEndian.AppendUint16(key, uint16(block)), uint16(at))
-		return hashExtended(key, seed)
+		var key [6]byte // the block's high and low half, and the place in it
+		for i, part := range [3]int64{at >> 32, at >> 16, at} {
+			binary.LittleEndian.PutUint16(key[2*i:], uint16(part))
+		}
+		return hashExtended(key[:], seed)
 	})))
 	t.Put("hashfloat8extended(float8,int8)", function.Always(function.Strict2(func(x float64, seed int64) int64 {
 		switch {
@@ -39,7 +40,9 @@ func addHash(t function.Table) {
 		case x != x:
 			x = math.Float64frombits(0x7ff8 << 48)
 		}
-		return hashExtended(binary.LittleEndian.AppendUint64(make([]byte, 0, 8), math.Float64bits(x)), seed)
+		var key [8]byte
+		binary.LittleEndian.PutUint64(key[:], math.Float64bits(x))
+		return hashExtended(key[:], seed)
 	})))
 }
 
