@@ -44,19 +44,23 @@ func (b *builder) program(e expr.Expr, in []plan.Column) (*eval.Program, error) 
 
 // step is what the rounds of a recursion keep for each other.
 type step struct {
-	working int // the buffer that differs in each round
-	tables  map[*plan.Join]*join.Kept
+	working int                       // the buffer that differs in each round
+	tables  map[*plan.Join]*join.Kept // nil where the right rows are not the same in each round
 }
 
 // table returns what keeps the table of a join whose right rows are the same in each round; nil if they are not.
 func (s *step) table(n *plan.Join) *join.Kept {
-	if s == nil || !sameEachRound(n, s.working) {
+	if s == nil {
 		return nil
 	}
-	if s.tables[n] == nil {
-		s.tables[n] = &join.Kept{}
+	k, known := s.tables[n]
+	if !known {
+		if sameEachRound(n, s.working) {
+			k = &join.Kept{}
+		}
+		s.tables[n] = k
 	}
-	return s.tables[n]
+	return k
 }
 
 func sameEachRound(n *plan.Join, working int) bool {

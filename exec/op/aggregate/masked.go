@@ -16,7 +16,8 @@ import (
 //
 // So conditions and arguments of several are computed once, rows are not picked for each, and states are shared.
 func masked(n *plan.Aggregate) *plan.Aggregate {
-	if n.Phase == plan.AggFinal { // there a FILTER tells whose states count
+	filtered := func(a plan.AggItem) bool { return a.Call.Filter != nil }
+	if n.Phase == plan.AggFinal || !slices.ContainsFunc(n.Aggs, filtered) { // in the last phase a FILTER tells whose states count
 		return n
 	}
 	c := *n

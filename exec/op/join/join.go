@@ -74,7 +74,7 @@ type shared struct {
 	sets  []*rowset.Set // by thread
 	table *hashTable
 	lists *listOrder   // while the order of the table is made
-	built bool         // the table is whole
+	built bool         // the table is whole, and no other round's
 	acct  *mem.Account // of the table; used between barriers only
 	open  atomic.Int32 // threads not closed
 
@@ -274,7 +274,7 @@ func (o *join) Close() error {
 		o.s.st.AddPeak(o.s.copyAcct)
 		if !kept {
 			o.s.acct.Close()
-			if o.s.table != nil && (o.s.built || o.s.cfg.Kept == nil) {
+			if o.s.built {
 				o.s.table.copy.free()
 			}
 			o.s.copyAcct.Close()

@@ -33,7 +33,7 @@ func (k *Kept) take(s *shared, accts ...*mem.Account) bool {
 
 // Close frees the table.
 func (k *Kept) Close() {
-	if k.table == nil {
+	if k == nil || k.table == nil {
 		return
 	}
 	k.table.copy.free()

@@ -162,14 +162,20 @@ func NewBinder(s *Session, nested Nested) *Binder {
 // mayNameRows reports whether a text may name the system columns that scans read, which most do not, or have
 // a sample that is chosen by them.
 func mayNameRows(text string) bool {
-	for i := 0; i+4 <= len(text); i++ {
-		switch w := text[i : i+4]; {
-		case strings.EqualFold(w, "ctid"), strings.EqualFold(w, "xmin"):
+	for i := range len(text) {
+		var word string
+		switch text[i] | 0x20 {
+		case 'c':
+			word = "ctid"
+		case 'x':
+			word = "xmin"
+		case 'r':
+			word = "repeatable"
+		default:
+			continue
+		}
+		if len(text)-i >= len(word) && strings.EqualFold(text[i:i+len(word)], word) {
 			return true
-		case strings.EqualFold(w, "repe"):
-			if n := len("repeatable"); i+n <= len(text) && strings.EqualFold(text[i:i+n], "repeatable") {
-				return true
-			}
 		}
 	}
 	return false
