@@ -7,15 +7,15 @@ import (
 	"github.com/tributarydb/tributary/ml/block"
 )
 
-// BenchmarkNumbers counts 8,192 rows of 200 normal numbers.
+// BenchmarkNumbers counts 800 rows of 500 normal numbers.
 func BenchmarkNumbers(b *testing.B) {
-	const cols = 200
+	const rows, cols = 800, 500
 	d := &Drafter{scratch: &keyCounts{}, centers: make([]float64, cols)}
 	d.draft.Cols = make([]draftCol, cols)
 	for k := range cols {
-		d.cols, d.tallies = append(d.cols, profiled{dense: k, null: -1}), append(d.tallies, &tally{})
+		d.cols, d.tallies = append(d.cols, profiled{dense: k, null: -1}), append(d.tallies, &tally{low: coarse(cols)})
 	}
-	x := block.New(8192, cols, 0, true)
+	x := block.New(rows, cols, 0, true)
 	r := rand.New(rand.NewPCG(1, 1))
 	for i := range x.X32 {
 		x.X32[i] = float32(r.NormFloat64())

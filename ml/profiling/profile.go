@@ -16,6 +16,7 @@ const (
 	mostProfiled  = 1024    // columns; there is no profile of more
 	profileBins   = 1 << 12 // of all numbers together
 	leastBins     = 16      // of a column
+	fewBins       = 64      // of a column: then fewer keys do
 	mostTopValues = 100     // categories of a column
 	longestName   = 256     // bytes of a category's; longer ones are among all others
 )
@@ -145,7 +146,7 @@ func NewDrafter(f *feature.Fitted, centers []float64) *Drafter {
 		if n := valuesOf(&f.Cols[p.col]); n > 0 {
 			d.draft.Cols[k].slots = make([]int64, n+2)
 		} else {
-			d.tallies[k] = &tally{}
+			d.tallies[k] = &tally{low: coarse(len(d.cols))}
 		}
 	}
 	return d
@@ -284,6 +285,21 @@ func DecodeDraft(d *canon.D) *Draft {
 	return out
 }
 
+// budgetOf returns how many bins each number of so many columns has at most.
+func budgetOf(columns int) int {
+	return min(max(profileBins/columns, leastBins), profile.MostBins-1)
+}
+
+// coarse returns how many low bits the histograms of so many columns do without. The edges of a few wide bins need not be
+// as exact as those of hundreds, and where the counts of all columns leave the caches each is a miss: of 500 columns of
+// normal numbers the profile took as much time as their products.
+func coarse(columns int) uint8 {
+	if budgetOf(columns) < fewBins {
+		return 2
+	}
+	return 0
+}
+
 // Profile makes the profile of the rows that d counted; nil where it is of other features. st are their statistics by
 // the columns of s.
 func Profile(f *feature.Fitted, d *Draft, centers []float64, s *feature.Spec, st *feature.Stats) *profile.Profile {
@@ -292,7 +308,7 @@ func Profile(f *feature.Fitted, d *Draft, centers []float64, s *feature.Spec, st
 		return nil
 	}
 	out := &profile.Profile{Rows: d.Rows}
-	budget := min(max(profileBins/len(cols), leastBins), profile.MostBins-1)
+	budget := budgetOf(len(cols))
 	for k, p := range cols {
 		c, from := &f.Cols[p.col], &d.Cols[k]
 		if n := valuesOf(c); n == 0 != (from.slots == nil) || n > 0 && len(from.slots) != n+2 {

@@ -6,8 +6,10 @@ import (
 )
 
 // A tally counts the keys of a column over all blocks of a goroutine. Nearly all of a column's keys are in a few pages of
-// neighbours, which it keeps from the first such key on; the others come to the histogram now and then.
+// neighbours, which it keeps from the first such key on; the others come to the histogram now and then. A page is of the
+// same numbers whatever low is: counts of fewer keys each are fewer.
 type tally struct {
+	low   uint8                             // of the histogram that it makes
 	at    [1 << (keyBits - pageBits)]uint16 // where a page's counts begin in pages, 0 for none
 	pages []uint32                          // before those of the first page there is one without a use
 	other []uint32                          // keys that are not in pages, while a block is read
@@ -30,10 +32,10 @@ const (
 
 // add counts keys as f64.CenteredKeys has them.
 func (t *tally) add(keys []uint32, scratch *keyCounts) {
-	pages := t.pages
+	pages, shift, size := t.pages, keyShift+t.low, t.size()
 	for _, key := range keys {
-		i := int(t.at[key>>(keyShift+pageBits)]) + int(key>>keyShift&(1<<pageBits-1))
-		if i >= 1<<pageBits && i < len(pages) {
+		i := int(t.at[key>>(keyShift+pageBits)]) + int(key>>(shift&31))&(size-1)
+		if i >= size && i < len(pages) {
 			pages[i]++
 			continue
 		}
@@ -42,20 +44,24 @@ func (t *tally) add(keys []uint32, scratch *keyCounts) {
 	}
 }
 
+// size is how many counts a page has.
+func (t *tally) size() int { return 1 << (pageBits - t.low) }
+
 // outside counts a key whose page there is not yet.
 func (t *tally) outside(key uint32, scratch *keyCounts) {
 	if page := key >> pageBits; page == 0 || page == 1<<(keyBits-pageBits)-1 { // NaN: infinities are in the pages next to these
 		t.missing++
 		return
 	}
+	size := t.size()
 	if len(t.pages) == 0 {
-		t.pages = make([]uint32, 1<<pageBits)
+		t.pages = make([]uint32, size, 8*size)
 	}
-	if len(t.pages) <= tallyPages<<pageBits {
+	if len(t.pages) <= tallyPages*size {
 		at := len(t.pages)
-		t.pages = append(t.pages, make([]uint32, 1<<pageBits)...)
+		t.pages = append(t.pages, make([]uint32, size)...)
 		t.at[key>>pageBits] = uint16(at)
-		t.pages[at+int(key&(1<<pageBits-1))]++
+		t.pages[at+int(key>>t.low)&(size-1)]++
 		return
 	}
 	if t.other = append(t.other, key); len(t.other) == cap(t.other) {
@@ -76,19 +82,26 @@ func (t *tally) spare(scratch *keyCounts) {
 }
 
 // take returns what was counted, how many of the values were NaN, and begins anew.
-func (t *tally) take() (h histogram, missing int64) {
+func (t *tally) take() (_ histogram, missing int64) {
+	some := 0
+	for _, n := range t.pages {
+		if n > 0 {
+			some++
+		}
+	}
+	h, size := histogram{t.low, make([]keyCount, 0, some)}, t.size()
 	for p, at := range t.at {
 		if at == 0 {
 			continue
 		}
-		for i, n := range t.pages[at:][:1<<pageBits] {
+		for i, n := range t.pages[at:][:size] {
 			if n > 0 {
-				h.items = append(h.items, keyCount{uint32(p<<pageBits + i), int64(n)})
+				h.items = append(h.items, keyCount{uint32(p*size + i), int64(n)})
 			}
 		}
 	}
 	h, missing = h.cut().merge(t.rest), t.missing
-	*t = tally{}
+	*t = tally{low: t.low}
 	return h, missing
 }
 
