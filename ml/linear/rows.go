@@ -23,6 +23,7 @@ func (p *problem) width() int { return 2 + p.dense + len(p.f.CodeSlots()) }
 
 // rowsOf appends the rows of a block from at on.
 func rowsOf(to []float64, b *block.Block, at, n int) []float64 {
+	to = slices.Grow(to, max(0, min(n, b.Rows-at))*(2+b.Dense+b.Codes))
 	for i := at; i < min(at+n, b.Rows); i++ {
 		if !(b.W[i] > 0) {
 			continue

@@ -303,13 +303,13 @@ func (j *Job) labels(predict []string) (names []string, named bool, err error) {
 
 // makeSpec gives the columns their roles.
 func (j *Job) makeSpec(labels []string, split *Split) error {
-	for i, c := range j.Columns {
-		for _, b := range j.Columns[:i] {
-			if b.Name == c.Name {
-				return pgerr.New(pgerr.DuplicateColumn, "column name %q occurs more than once in the training query", c.Name).OnColumn(c.Name).
-					WithHint("Give the columns different names with AS.")
-			}
+	named := make(map[string]bool, len(j.Columns))
+	for _, c := range j.Columns {
+		if named[c.Name] {
+			return pgerr.New(pgerr.DuplicateColumn, "column name %q occurs more than once in the training query", c.Name).OnColumn(c.Name).
+				WithHint("Give the columns different names with AS.")
 		}
+		named[c.Name] = true
 		j.spec.Cols = append(j.spec.Cols, feature.Col{Column: c, Role: feature.Feature})
 	}
 	parts := make([]string, len(j.Columns)) // the role each column has got so far

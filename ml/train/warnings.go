@@ -42,7 +42,10 @@ func (r *runner) warnings(st *feature.Stats, p family.Predictor) (out []Warning)
 		if c.Role == feature.Feature && !c.Target && c.Encoder == feature.Plain {
 			r.unscaled(c.Name, &st.Cols[i], say)
 		}
-		if f := r.column(c.Name); f != nil && (c.Encoder == feature.OneHot || c.Encoder == feature.Ordinal) {
+		if c.Encoder != feature.OneHot && c.Encoder != feature.Ordinal {
+			continue
+		}
+		if f := r.column(c.Name); f != nil {
 			if own, share := f.Shared(&st.Cols[i]); share >= fewOthers {
 				say("Raise max_categories if they matter, or group the values.", "the feature %q has %d values, of which the %d most frequent are told apart: %.2g %% of the rows have another", c.Name, len(st.Cols[i].Cats), own, 100*share)
 			}

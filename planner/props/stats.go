@@ -217,6 +217,15 @@ func constrained(rel *catalog.Relation) *TableStats {
 	return t
 }
 
+// zoneOf returns the place of a column's zone, -1 for none. They are in the order of the columns, each in its place while
+// no column before it was dropped: a table of a thousand columns asks for a thousand.
+func zoneOf(zones []catalog.Zone, num int16) int {
+	if at := int(num) - 1; at >= 0 && at < len(zones) && zones[at].Column == num {
+		return at
+	}
+	return slices.IndexFunc(zones, func(z catalog.Zone) bool { return z.Column == num })
+}
+
 // allDifferent reports whether no two rows of the segments have the same value in a
 // column, and none NULL: no two of a segment do, and the segments' ranges lie apart.
 func allDifferent(c catalog.Column, segs []*catalog.Segment) bool {
@@ -225,7 +234,7 @@ func allDifferent(c catalog.Column, segs []*catalog.Segment) bool {
 		if s.Rows == 0 {
 			continue
 		}
-		i := slices.IndexFunc(s.Zones, func(z catalog.Zone) bool { return z.Column == c.Num })
+		i := zoneOf(s.Zones, c.Num)
 		if i < 0 || !s.Zones[i].Unique {
 			return false
 		}
@@ -262,7 +271,7 @@ func columnStats(c catalog.Column, segs []*catalog.Segment) ColStats {
 		}
 		rows += float64(s.Rows)
 		cs.Counted = cs.Counted && s.DeletedRows == 0
-		i := slices.IndexFunc(s.Zones, func(z catalog.Zone) bool { return z.Column == c.Num })
+		i := zoneOf(s.Zones, c.Num)
 		if i < 0 && len(s.Zones) == 0 {
 			cs.Bounds, cs.Counted = false, false
 			continue

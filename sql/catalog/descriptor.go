@@ -251,12 +251,14 @@ func (r *Relation) Column(name string) *Column {
 
 // ColumnNum finds a live column by number; nil if there is none.
 func (r *Relation) ColumnNum(num int16) *Column {
-	for i := range r.Columns {
-		if c := &r.Columns[i]; c.Num == num && !c.Dropped {
-			return c
-		}
+	i := int(num) - 1 // where it is
+	if i < 0 || i >= len(r.Columns) || r.Columns[i].Num != num {
+		i = slices.IndexFunc(r.Columns, func(c Column) bool { return c.Num == num })
 	}
-	return nil
+	if i < 0 || r.Columns[i].Dropped {
+		return nil
+	}
+	return &r.Columns[i]
 }
 
 // Live returns the columns that are not dropped, in order. They must not be modified: if no column is
