@@ -63,9 +63,7 @@ func (p *pair) Update(groups []uint32, args []arrow.Array) error {
 		p.s.Add(groups, xs, ys)
 		return nil
 	}
-	if n := len(groups); cap(p.groups) < n {
-		p.groups, p.xs, p.ys = make([]uint32, n), make([]float64, n), make([]float64, n)
-	}
+	p.room(len(groups))
 	gs, kx, ky, n := p.groups[:len(groups)], p.xs[:len(groups)], p.ys[:len(groups)], 0
 	xs, ys = xs[:len(groups)], ys[:len(groups)]
 	vx, vy := bitsOf(x), bitsOf(y)
@@ -75,6 +73,39 @@ func (p *pair) Update(groups []uint32, args []arrow.Array) error {
 	}
 	p.s.Add(gs[:n], kx[:n], ky[:n])
 	return nil
+}
+
+// UpdateList implements Lister.
+func (p *pair) UpdateList(g uint32, rows []int32, n int, args []arrow.Array) error {
+	y, x := args[0].(*array.Float64), args[1].(*array.Float64)
+	ys, xs := y.Float64Values(), x.Float64Values()
+	if y.NullN()+x.NullN() == 0 {
+		p.s.AddList(g, rows, xs, ys)
+		return nil
+	}
+	p.room(n)
+	kx, ky, k := p.xs[:n], p.ys[:n], 0
+	vx, vy := bitsOf(x), bitsOf(y)
+	if rows == nil {
+		for i, v := range xs[:n] {
+			kx[k], ky[k] = v, ys[i]
+			k += vx.at(i) & vy.at(i)
+		}
+	}
+	for _, r := range rows {
+		i := int(r)
+		kx[k], ky[k] = xs[i], ys[i]
+		k += vx.at(i) & vy.at(i)
+	}
+	p.s.AddList(g, nil, kx[:k], ky[:k])
+	return nil
+}
+
+// room has room for n rows that have both values.
+func (p *pair) room(n int) {
+	if cap(p.xs) < n {
+		p.groups, p.xs, p.ys = make([]uint32, n), make([]float64, n), make([]float64, n)
+	}
 }
 
 // validBits are the bits of the values that are not NULL; those of a column without NULLs repeat.
