@@ -4,6 +4,9 @@ import (
 	"encoding/binary"
 	"math"
 	"math/bits"
+	"unsafe"
+
+	"github.com/tributarydb/tributary/exec/spare"
 )
 
 // Pairs are Σx, Σy, Σx², Σy² and Σxy of pairs of float64s, one of each a group, none of which is
@@ -52,6 +55,8 @@ func resized[T any](s []T, groups int) []T {
 		return s[:max(groups, len(s))]
 	}
 	out := make([]T, groups, groups+groups/2+16)
+	all := unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(out))), uintptr(cap(out))*unsafe.Sizeof(out[0]))
+	spare.LargePages(all) // rows read and write it in no order
 	copy(out, s)
 	return out
 }
