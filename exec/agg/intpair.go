@@ -8,6 +8,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
 
+	"github.com/tributarydb/tributary/exec/kernel/exact"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -106,7 +107,7 @@ func (p *intPair) States(from, to int) (arrow.Array, error) {
 }
 
 func (p *intPair) Results(from, to int) (arrow.Array, error) {
-	return pairResults(p.fn, from, to, func(g int) (sums, error) { return p.s[g].sums(), nil })
+	return pairResults(p.fn, from, to, func(g int) int64 { return p.s[g].n }, func(g int) (sums, error) { return p.s[g].sums(), nil })
 }
 
 func (m *intMoments) sums() sums {
@@ -127,12 +128,17 @@ func (m *intMoments) spread(xy wide, x, y int64) float64 {
 			}
 		}
 	}
+	if f, ok := exact.WordSpread(&[4]uint64{xy.lo, uint64(xy.hi), uint64(xy.hi >> 63), uint64(xy.hi >> 63)}, words128(x), words128(y), m.n); ok {
+		return f
+	}
 	v := xy.big()
 	v.Mul(v, big.NewInt(m.n))
 	v.Sub(v, new(big.Int).Mul(big.NewInt(x), big.NewInt(y)))
 	f, _ := new(big.Rat).SetFrac(v, big.NewInt(m.n)).Float64()
 	return f
 }
+
+func words128(v int64) *[2]uint64 { return &[2]uint64{uint64(v), uint64(v >> 63)} }
 
 func magnitude(v int64) uint64 {
 	if v < 0 {

@@ -66,6 +66,7 @@ func (c *collect) MergeFrom(groups []uint32, from Agg, ids []uint32) error {
 
 // MergeFrom implements Merger.
 func (p *pair) MergeFrom(groups []uint32, from Agg, ids []uint32) error {
+	p.spreads = nil
 	p.s.Merge(groups, &from.(*pair).s, ids)
 	return nil
 }

@@ -34,6 +34,8 @@ type pair struct {
 
 	groups []uint32 // of the rows of a batch that have both values
 	xs, ys []float64
+
+	spreads *pairSpreads // nil: none has been computed since the sums changed
 }
 
 // sums are N, Σx, Σ(x−x̄)², Σy, Σ(y−ȳ)², Σ(x−x̄)(y−ȳ).
@@ -57,15 +59,14 @@ func (p *pair) sums(g int) (s sums, err error) {
 
 // Update takes (Y, X), as the SQL functions do.
 func (p *pair) Update(groups []uint32, args []arrow.Array) error {
+	p.spreads = nil
 	y, x := args[0].(*array.Float64), args[1].(*array.Float64)
 	ys, xs := y.Float64Values(), x.Float64Values()
 	if y.NullN()+x.NullN() == 0 {
 		p.s.Add(groups, xs, ys)
 		return nil
 	}
-	if n := len(groups); cap(p.groups) < n {
-		p.groups, p.xs, p.ys = make([]uint32, n), make([]float64, n), make([]float64, n)
-	}
+	p.room(len(groups))
 	gs, kx, ky, n := p.groups[:len(groups)], p.xs[:len(groups)], p.ys[:len(groups)], 0
 	xs, ys = xs[:len(groups)], ys[:len(groups)]
 	vx, vy := bitsOf(x), bitsOf(y)
@@ -75,6 +76,40 @@ func (p *pair) Update(groups []uint32, args []arrow.Array) error {
 	}
 	p.s.Add(gs[:n], kx[:n], ky[:n])
 	return nil
+}
+
+// UpdateList implements Lister.
+func (p *pair) UpdateList(g uint32, rows []int32, n int, args []arrow.Array) error {
+	p.spreads = nil
+	y, x := args[0].(*array.Float64), args[1].(*array.Float64)
+	ys, xs := y.Float64Values(), x.Float64Values()
+	if y.NullN()+x.NullN() == 0 {
+		p.s.AddList(g, rows, xs, ys)
+		return nil
+	}
+	p.room(n)
+	kx, ky, k := p.xs[:n], p.ys[:n], 0
+	vx, vy := bitsOf(x), bitsOf(y)
+	if rows == nil {
+		for i, v := range xs[:n] {
+			kx[k], ky[k] = v, ys[i]
+			k += vx.at(i) & vy.at(i)
+		}
+	}
+	for _, r := range rows {
+		i := int(r)
+		kx[k], ky[k] = xs[i], ys[i]
+		k += vx.at(i) & vy.at(i)
+	}
+	p.s.AddList(g, nil, kx[:k], ky[:k])
+	return nil
+}
+
+// room has room for n rows that have both values.
+func (p *pair) room(n int) {
+	if cap(p.xs) < n {
+		p.groups, p.xs, p.ys = make([]uint32, n), make([]float64, n), make([]float64, n)
+	}
 }
 
 // validBits are the bits of the values that are not NULL; those of a column without NULLs repeat.
@@ -97,6 +132,7 @@ func (v *validBits) at(i int) int {
 }
 
 func (p *pair) MergeStates(groups []uint32, states *array.Binary) error {
+	p.spreads = nil
 	for g, b := range stored(groups, states) {
 		if !p.s.MergeBytes(g, b) {
 			return badState()
@@ -108,8 +144,6 @@ func (p *pair) MergeStates(groups []uint32, states *array.Binary) error {
 func (p *pair) States(from, to int) (arrow.Array, error) {
 	return binaryColumn(from, to, func(dst []byte, g int) ([]byte, bool) { return p.s.Append(dst, g), true }), nil
 }
-
-func (p *pair) Results(from, to int) (arrow.Array, error) { return pairResults(p.fn, from, to, p.sums) }
 
 // finite returns the spread of n values, which may have no float64, or squares that have none, though
 // all values are finite: 22003 then. A single value has none.
@@ -127,26 +161,6 @@ func errOverflow() error {
 	return pgerr.New(pgerr.NumericValueOutOfRange, "value out of range: overflow")
 }
 
-// pairResults returns the values of fn by the groups' sums.
-func pairResults(fn string, from, to int, of func(g int) (sums, error)) (arrow.Array, error) {
-	if fn == "regr_count" {
-		out := make([]int64, to-from)
-		for i := range out {
-			s, _ := of(from + i) // an overflow is of no interest
-			out[i] = int64(s.n)
-		}
-		return batch.FromSlice(arrow.PrimitiveTypes.Int64, out, nil), nil
-	}
-	return floatColumn(from, to, func(g int) (float64, bool, error) {
-		s, err := of(g)
-		if err != nil || s.n < 1 {
-			return 0, false, err
-		}
-		v, ok := s.value(fn)
-		return v, ok, nil
-	})
-}
-
 // floatColumn builds a column of floats, NULL where ok is false.
 func floatColumn(from, to int, value func(g int) (v float64, ok bool, err error)) (arrow.Array, error) {
 	out := make([]float64, to-from)
@@ -162,38 +176,6 @@ func floatColumn(from, to int, value func(g int) (v float64, ok bool, err error)
 		}
 	}
 	return batch.FromSlice(arrow.PrimitiveTypes.Float64, out, valid), nil
-}
-
-// value returns that of fn; false for NULL.
-func (s *sums) value(fn string) (float64, bool) {
-	switch fn {
-	case "covar_pop":
-		return s.sxy / s.n, true
-	case "covar_samp":
-		return s.sxy / (s.n - 1), s.n > 1
-	case "corr":
-		return s.sxy / math.Sqrt(s.sxx*s.syy), s.sxx != 0 && s.syy != 0
-	case "regr_sxx":
-		return s.sxx, true
-	case "regr_syy":
-		return s.syy, true
-	case "regr_sxy":
-		return s.sxy, true
-	case "regr_avgx":
-		return s.sx / s.n, true
-	case "regr_avgy":
-		return s.sy / s.n, true
-	case "regr_r2":
-		if s.syy == 0 {
-			return 1, s.sxx != 0
-		}
-		return s.sxy * s.sxy / (s.sxx * s.syy), s.sxx != 0
-	case "regr_slope":
-		return s.sxy / s.sxx, s.sxx != 0
-	case "regr_intercept":
-		return (s.sy - s.sx*s.sxy/s.sxx) / s.n, s.sxx != 0
-	}
-	return 0, false
 }
 
 func (p *pair) Bytes() int64 {

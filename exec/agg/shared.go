@@ -76,7 +76,10 @@ func Certain(c expr.AggCall) bool {
 // valid until a changes.
 func View(a, b Agg) Agg {
 	if p, ok := a.(*pair); ok {
-		return &pair{fn: b.(*pair).fn, s: p.s}
+		if p.spreads == nil {
+			p.spreads = &pairSpreads{}
+		}
+		return &pair{fn: b.(*pair).fn, s: p.s, spreads: p.spreads}
 	}
 	if p, ok := a.(*intPair); ok {
 		return &intPair{fn: b.(*intPair).fn, s: p.s}

@@ -19,8 +19,8 @@ func addMath(t function.Table) {
 		return function.Always(function.Try1(func(_ *function.Call, x float64) (float64, error) { return f(x) }))
 	}
 	pure := func(f func(float64) float64) function.Maker { return function.Always(function.Strict1(f)) }
-	t.Puts(f1(cosine), "cos(float8)")
-	t.Put("sin(float8)", f1(finite(math.Sin)))
+	t.Put("cos(float8)", function.Always(function.Doubted(f64.CosAll, false, finite(math.Cos))))
+	t.Put("sin(float8)", function.Always(function.Doubted(f64.SinAll, false, finite(math.Sin))))
 	t.Put("tan(float8)", f1(finite(math.Tan)))
 	t.Put("cot(float8)", f1(finite(func(x float64) float64 { return 1 / math.Tan(x) })))
 	t.Put("acos(float8)", f1(within1(math.Acos)))
@@ -180,8 +180,6 @@ func finite(f func(float64) float64) func(float64) (float64, error) {
 		return f(x), nil
 	}
 }
-
-func cosine(x float64) (float64, error) { return finite(math.Cos)(x) }
 
 func within1(f func(float64) float64) func(float64) (float64, error) {
 	return func(x float64) (float64, error) {

@@ -4,300 +4,715 @@
 
 #include "textflag.h"
 
-// func addPairs(s *uint64, counts *int64, groups *uint32, xs *float64, ys *float64, n int, x int, y int) int
-// Requires: BMI2, CMOV, MMX+
-TEXT ·addPairs(SB), NOSPLIT, $8-72
-	MOVQ s+0(FP), AX
-	XORQ CX, CX
+// func addPairs(s *int64, counts *int64, groups *uint32, xs *float64, ys *float64, n int, x int, y int, far int) int
+// Requires: AVX512DQ, AVX512F, AVX512IFMA, MMX+
+TEXT ·addPairs(SB), NOSPLIT, $0-80
+	VPXORQ       Z0, Z0, Z0
+	MOVQ         $0x000fffffffffffff, AX
+	VPBROADCASTQ AX, Z1
+	MOVQ         $0x0010000000000000, AX
+	VPBROADCASTQ AX, Z2
+	MOVQ         $0x0000000000000034, AX
+	VPBROADCASTQ AX, Z3
+	MOVQ         $0x0000000000000032, AX
+	VPBROADCASTQ AX, Z4
+	MOVQ         x+48(FP), AX
+	VPBROADCASTQ AX, Z5
+	MOVQ         y+56(FP), AX
+	VPBROADCASTQ AX, Z6
+	MOVQ         s+0(FP), AX
+	MOVQ         n+40(FP), CX
+	XORQ         DX, DX
+	XORQ         BX, BX
 
 next:
-	MOVQ       n+40(FP), BX
-	LEAQ       12(CX), DX
-	CMPQ       DX, BX
-	CMOVQGE    CX, DX
-	MOVQ       groups+16(FP), BX
-	MOVL       (BX)(DX*4), DX
-	MOVQ       counts+8(FP), BX
-	PREFETCHT0 (BX)(DX*8)
-	SHLQ       $0x07, DX
-	PREFETCHT0 (AX)(DX*1)
-	PREFETCHT0 64(AX)(DX*1)
-	MOVQ       xs+24(FP), DX
-	MOVQ       (DX)(CX*8), R8
-	MOVQ       x+48(FP), DX
-	MOVQ       R8, DI
-	SHRQ       $0x34, DI
-	ANDL       $0x000007ff, DI
-	SUBQ       DX, DI
-	CMPQ       DI, $0x3f
-	JHI        odd_x
+	MOVQ       counts+8(FP), SI
+	MOVQ       far+64(FP), DI
+	TESTQ      DI, DI
+	JZ         near
+	LEAQ       24(DX), DI
+	CMPQ       DI, CX
+	JGT        near
+	MOVQ       groups+16(FP), DI
+	MOVL       64(DI)(DX*4), R8
+	PREFETCHT0 (SI)(R8*8)
+	SHLQ       $0x07, R8
+	PREFETCHT0 (AX)(R8*1)
+	PREFETCHT0 64(AX)(R8*1)
+	MOVL       68(DI)(DX*4), R8
+	PREFETCHT0 (SI)(R8*8)
+	SHLQ       $0x07, R8
+	PREFETCHT0 (AX)(R8*1)
+	PREFETCHT0 64(AX)(R8*1)
+	MOVL       72(DI)(DX*4), R8
+	PREFETCHT0 (SI)(R8*8)
+	SHLQ       $0x07, R8
+	PREFETCHT0 (AX)(R8*1)
+	PREFETCHT0 64(AX)(R8*1)
+	MOVL       76(DI)(DX*4), R8
+	PREFETCHT0 (SI)(R8*8)
+	SHLQ       $0x07, R8
+	PREFETCHT0 (AX)(R8*1)
+	PREFETCHT0 64(AX)(R8*1)
+	MOVL       80(DI)(DX*4), R8
+	PREFETCHT0 (SI)(R8*8)
+	SHLQ       $0x07, R8
+	PREFETCHT0 (AX)(R8*1)
+	PREFETCHT0 64(AX)(R8*1)
+	MOVL       84(DI)(DX*4), R8
+	PREFETCHT0 (SI)(R8*8)
+	SHLQ       $0x07, R8
+	PREFETCHT0 (AX)(R8*1)
+	PREFETCHT0 64(AX)(R8*1)
+	MOVL       88(DI)(DX*4), R8
+	PREFETCHT0 (SI)(R8*8)
+	SHLQ       $0x07, R8
+	PREFETCHT0 (AX)(R8*1)
+	PREFETCHT0 64(AX)(R8*1)
+	MOVL       92(DI)(DX*4), R8
+	PREFETCHT0 (SI)(R8*8)
+	SHLQ       $0x07, R8
+	PREFETCHT0 (AX)(R8*1)
+	PREFETCHT0 64(AX)(R8*1)
 
-fits_x:
-	MOVQ ys+32(FP), DX
-	MOVQ (DX)(CX*8), R11
-	MOVQ y+56(FP), DX
-	MOVQ R11, R10
-	SHRQ $0x34, R10
-	ANDL $0x000007ff, R10
-	SUBQ DX, R10
-	CMPQ R10, $0x3f
-	JHI  odd_y
-
-fits_y:
-	MOVQ    groups+16(FP), DX
-	MOVL    (DX)(CX*4), BX
-	MOVQ    counts+8(FP), DX
-	INCQ    (DX)(BX*8)
-	SHLQ    $0x07, BX
-	ADDQ    AX, BX
-	XORQ    DX, DX
-	MOVQ    R8, SI
-	SHLQ    $0x0c, SI
-	SHRQ    $0x0c, SI
-	BTSQ    $0x34, SI
-	LEAQ    (R8)(R8*1), R9
-	TESTQ   R9, R9
-	CMOVQEQ DX, SI
-	CMOVQEQ DX, DI
-	SARQ    $0x3f, R8
-	SHLXQ   DI, SI, DX
-	MOVQ    DI, R12
-	NOTQ    R12
-	MOVQ    SI, R9
-	SHRQ    $0x01, R9
-	SHRXQ   R12, R9, R9
-	XORQ    R8, DX
-	XORQ    R8, R9
-	SUBQ    R8, DX
-	SBBQ    R8, R9
-	ADDQ    DX, (BX)
-	ADCQ    R9, 8(BX)
-	LEAQ    (DI)(DI*1), R9
-	MOVQ    SI, DX
-	MULXQ   SI, DX, R12
-	MOVQ    R9, R15
-	NOTQ    R15
-	SHLXQ   R9, DX, R13
-	SHRQ    $0x01, DX
-	SHRXQ   R15, DX, DX
-	SHLXQ   R9, R12, R14
-	ORQ     DX, R14
-	SHRQ    $0x01, R12
-	SHRXQ   R15, R12, R12
-	TESTQ   $0x00000040, R9
-	JNZ     high_1
-	ADDQ    R13, 32(BX)
-	ADCQ    R14, 40(BX)
-	ADCQ    R12, 48(BX)
-	ADCQ    $0x00, 56(BX)
-	JMP     added_1
-
-high_1:
-	ADDQ R13, 40(BX)
-	ADCQ R14, 48(BX)
-	ADCQ R12, 56(BX)
-
-added_1:
-	XORQ    DX, DX
-	MOVQ    R11, R9
-	SHLQ    $0x0c, R9
-	SHRQ    $0x0c, R9
-	BTSQ    $0x34, R9
-	LEAQ    (R11)(R11*1), R12
-	TESTQ   R12, R12
-	CMOVQEQ DX, R9
-	CMOVQEQ DX, R10
-	SARQ    $0x3f, R11
-	SHLXQ   R10, R9, DX
-	MOVQ    R10, R13
-	NOTQ    R13
-	MOVQ    R9, R12
-	SHRQ    $0x01, R12
-	SHRXQ   R13, R12, R12
-	XORQ    R11, DX
-	XORQ    R11, R12
-	SUBQ    R11, DX
-	SBBQ    R11, R12
-	ADDQ    DX, 16(BX)
-	ADCQ    R12, 24(BX)
-	LEAQ    (R10)(R10*1), R12
-	MOVQ    R9, DX
-	MULXQ   R9, DX, R13
-	MOVQ    R12, BP
-	NOTQ    BP
-	SHLXQ   R12, DX, R14
-	SHRQ    $0x01, DX
-	SHRXQ   BP, DX, DX
-	SHLXQ   R12, R13, R15
-	ORQ     DX, R15
-	SHRQ    $0x01, R13
-	SHRXQ   BP, R13, R13
-	TESTQ   $0x00000040, R12
-	JNZ     high_2
-	ADDQ    R14, 64(BX)
-	ADCQ    R15, 72(BX)
-	ADCQ    R13, 80(BX)
-	ADCQ    $0x00, 88(BX)
-	JMP     added_2
-
-high_2:
-	ADDQ R14, 72(BX)
-	ADCQ R15, 80(BX)
-	ADCQ R13, 88(BX)
-
-added_2:
-	XORQ  R8, R11
-	ADDQ  DI, R10
-	MOVQ  SI, DX
-	MULXQ R9, DX, SI
-	MOVQ  R10, R9
-	NOTQ  R9
-	SHLXQ R10, DX, DI
-	SHRQ  $0x01, DX
-	SHRXQ R9, DX, DX
-	SHLXQ R10, SI, R8
-	ORQ   DX, R8
-	SHRQ  $0x01, SI
-	SHRXQ R9, SI, SI
-	XORQ  R11, DI
-	XORQ  R11, R8
-	XORQ  R11, SI
-	SUBQ  R11, DI
-	SBBQ  R11, R8
-	SBBQ  R11, SI
-	SBBQ  DX, DX
-	TESTQ $0x00000040, R10
-	JNZ   high_3
-	ADDQ  DI, 96(BX)
-	ADCQ  R8, 104(BX)
-	ADCQ  SI, 112(BX)
-	ADCQ  DX, 120(BX)
-	JMP   added_3
-
-high_3:
-	ADDQ DI, 104(BX)
-	ADCQ R8, 112(BX)
-	ADCQ SI, 120(BX)
-
-added_3:
-	MOVQ  groups+16(FP), DX
-	MOVL  (DX)(CX*4), BX
-	MOVQ  counts+8(FP), DX
-	INCQ  CX
-	TESTL $0x000001ff, (DX)(BX*8)
-	JZ    done
-	MOVQ  n+40(FP), DX
-	CMPQ  CX, DX
-	JLT   next
+near:
+	MOVQ        xs+24(FP), DI
+	VMOVDQU64   (DI)(DX*8), Z7
+	VPMOVQ2M    Z7, K1
+	VPADDQ      Z7, Z7, Z8
+	VPTESTMQ    Z8, Z8, K3
+	VPSRLQ      $0x35, Z8, Z8
+	VPSUBQ      Z5, Z8, Z8
+	VPCMPUQ     $0x06, Z4, Z8, K3, K2
+	VPANDQ      Z1, Z7, Z7
+	VPORQ.Z     Z2, Z7, K3, Z7
+	VPSLLVQ     Z8, Z7, Z9
+	VPSUBQ      Z8, Z3, Z8
+	VPSRLVQ     Z8, Z7, Z7
+	MOVQ        ys+32(FP), DI
+	VMOVDQU64   (DI)(DX*8), Z8
+	VPMOVQ2M    Z8, K3
+	VPADDQ      Z8, Z8, Z10
+	VPTESTMQ    Z10, Z10, K5
+	VPSRLQ      $0x35, Z10, Z10
+	VPSUBQ      Z6, Z10, Z10
+	VPCMPUQ     $0x06, Z4, Z10, K5, K4
+	VPANDQ      Z1, Z8, Z8
+	VPORQ.Z     Z2, Z8, K5, Z8
+	VPSLLVQ     Z10, Z8, Z11
+	VPSUBQ      Z10, Z3, Z10
+	VPSRLVQ     Z10, Z8, Z8
+	KORTESTB    K2, K4
+	JNZ         done
+	MOVQ        groups+16(FP), DI
+	KXORB       K1, K3, K2
+	VMOVDQA64   Z0, Z10
+	VMOVDQA64   Z0, Z12
+	VMOVDQA64   Z0, Z13
+	VMOVDQA64   Z0, Z14
+	VPMADD52LUQ Z11, Z9, Z10
+	VPMADD52HUQ Z11, Z9, Z12
+	VPMADD52LUQ Z8, Z9, Z12
+	VPMADD52HUQ Z8, Z9, Z13
+	VPMADD52LUQ Z11, Z7, Z12
+	VPMADD52HUQ Z11, Z7, Z13
+	VPMADD52LUQ Z8, Z7, Z13
+	VPMADD52HUQ Z8, Z7, Z14
+	VPSUBQ      Z10, Z0, K2, Z10
+	VPSUBQ      Z12, Z0, K2, Z12
+	VPSUBQ      Z13, Z0, K2, Z13
+	VPSUBQ      Z14, Z0, K2, Z14
+	VPANDQ      Z1, Z9, Z15
+	VMOVDQA64   Z7, Z16
+	VPSUBQ      Z15, Z0, K1, Z15
+	VPSUBQ      Z16, Z0, K1, Z16
+	VPANDQ      Z1, Z11, Z17
+	VMOVDQA64   Z8, Z18
+	VPSUBQ      Z17, Z0, K3, Z17
+	VPSUBQ      Z18, Z0, K3, Z18
+	VPUNPCKLQDQ Z16, Z15, Z19
+	VPUNPCKHQDQ Z16, Z15, Z15
+	VPUNPCKLQDQ Z18, Z17, Z16
+	VPUNPCKHQDQ Z18, Z17, Z17
+	VPUNPCKLQDQ Z12, Z10, Z18
+	VPUNPCKHQDQ Z12, Z10, Z10
+	VPUNPCKLQDQ Z14, Z13, Z12
+	VPUNPCKHQDQ Z14, Z13, Z13
+	VSHUFI64X2  $0x88, Z16, Z19, Z14
+	VSHUFI64X2  $0x88, Z12, Z18, Z20
+	VSHUFI64X2  $0x88, Z20, Z14, Z21
+	VSHUFI64X2  $0xdd, Z20, Z14, Z14
+	VSHUFI64X2  $0xdd, Z16, Z19, Z16
+	VSHUFI64X2  $0xdd, Z12, Z18, Z12
+	VSHUFI64X2  $0x88, Z12, Z16, Z18
+	VSHUFI64X2  $0xdd, Z12, Z16, Z12
+	VSHUFI64X2  $0x88, Z17, Z15, Z16
+	VSHUFI64X2  $0x88, Z13, Z10, Z19
+	VSHUFI64X2  $0x88, Z19, Z16, Z20
+	VSHUFI64X2  $0xdd, Z19, Z16, Z16
+	VSHUFI64X2  $0xdd, Z17, Z15, Z15
+	VSHUFI64X2  $0xdd, Z13, Z10, Z10
+	VSHUFI64X2  $0x88, Z10, Z15, Z13
+	VSHUFI64X2  $0xdd, Z10, Z15, Z10
+	MOVL        (DI)(DX*4), R8
+	MOVQ        (SI)(R8*8), R9
+	INCQ        R9
+	MOVQ        R9, (SI)(R8*8)
+	ANDL        $0x000001ff, R9
+	CMPL        R9, $0x01
+	ADCQ        $0x00, BX
+	SHLQ        $0x07, R8
+	VPADDQ      (AX)(R8*1), Z21, Z21
+	VMOVDQU64   Z21, (AX)(R8*1)
+	MOVL        4(DI)(DX*4), R8
+	MOVQ        (SI)(R8*8), R9
+	INCQ        R9
+	MOVQ        R9, (SI)(R8*8)
+	ANDL        $0x000001ff, R9
+	CMPL        R9, $0x01
+	ADCQ        $0x00, BX
+	SHLQ        $0x07, R8
+	VPADDQ      (AX)(R8*1), Z20, Z20
+	VMOVDQU64   Z20, (AX)(R8*1)
+	MOVL        8(DI)(DX*4), R8
+	MOVQ        (SI)(R8*8), R9
+	INCQ        R9
+	MOVQ        R9, (SI)(R8*8)
+	ANDL        $0x000001ff, R9
+	CMPL        R9, $0x01
+	ADCQ        $0x00, BX
+	SHLQ        $0x07, R8
+	VPADDQ      (AX)(R8*1), Z18, Z18
+	VMOVDQU64   Z18, (AX)(R8*1)
+	MOVL        12(DI)(DX*4), R8
+	MOVQ        (SI)(R8*8), R9
+	INCQ        R9
+	MOVQ        R9, (SI)(R8*8)
+	ANDL        $0x000001ff, R9
+	CMPL        R9, $0x01
+	ADCQ        $0x00, BX
+	SHLQ        $0x07, R8
+	VPADDQ      (AX)(R8*1), Z13, Z13
+	VMOVDQU64   Z13, (AX)(R8*1)
+	MOVL        16(DI)(DX*4), R8
+	MOVQ        (SI)(R8*8), R9
+	INCQ        R9
+	MOVQ        R9, (SI)(R8*8)
+	ANDL        $0x000001ff, R9
+	CMPL        R9, $0x01
+	ADCQ        $0x00, BX
+	SHLQ        $0x07, R8
+	VPADDQ      (AX)(R8*1), Z14, Z14
+	VMOVDQU64   Z14, (AX)(R8*1)
+	MOVL        20(DI)(DX*4), R8
+	MOVQ        (SI)(R8*8), R9
+	INCQ        R9
+	MOVQ        R9, (SI)(R8*8)
+	ANDL        $0x000001ff, R9
+	CMPL        R9, $0x01
+	ADCQ        $0x00, BX
+	SHLQ        $0x07, R8
+	VPADDQ      (AX)(R8*1), Z16, Z16
+	VMOVDQU64   Z16, (AX)(R8*1)
+	MOVL        24(DI)(DX*4), R8
+	MOVQ        (SI)(R8*8), R9
+	INCQ        R9
+	MOVQ        R9, (SI)(R8*8)
+	ANDL        $0x000001ff, R9
+	CMPL        R9, $0x01
+	ADCQ        $0x00, BX
+	SHLQ        $0x07, R8
+	VPADDQ      (AX)(R8*1), Z12, Z12
+	VMOVDQU64   Z12, (AX)(R8*1)
+	MOVL        28(DI)(DX*4), R8
+	MOVQ        (SI)(R8*8), R9
+	INCQ        R9
+	MOVQ        R9, (SI)(R8*8)
+	ANDL        $0x000001ff, R9
+	CMPL        R9, $0x01
+	ADCQ        $0x00, BX
+	SHLQ        $0x07, R8
+	VPADDQ      (AX)(R8*1), Z10, Z10
+	VMOVDQU64   Z10, (AX)(R8*1)
+	VMOVDQA64   Z0, Z10
+	VMOVDQA64   Z0, Z12
+	VMOVDQA64   Z0, Z13
+	VMOVDQA64   Z0, Z14
+	VMOVDQA64   Z0, Z15
+	VMOVDQA64   Z0, Z16
+	VMOVDQA64   Z0, Z17
+	VMOVDQA64   Z0, Z18
+	VPADDQ      Z7, Z7, Z19
+	VPMADD52LUQ Z9, Z9, Z10
+	VPMADD52HUQ Z9, Z9, Z12
+	VPMADD52LUQ Z19, Z9, Z12
+	VPMADD52HUQ Z19, Z9, Z13
+	VPMADD52LUQ Z7, Z7, Z13
+	VPMADD52HUQ Z7, Z7, Z14
+	VPADDQ      Z8, Z8, Z7
+	VPMADD52LUQ Z11, Z11, Z15
+	VPMADD52HUQ Z11, Z11, Z16
+	VPMADD52LUQ Z7, Z11, Z16
+	VPMADD52HUQ Z7, Z11, Z17
+	VPMADD52LUQ Z8, Z8, Z17
+	VPMADD52HUQ Z8, Z8, Z18
+	VPUNPCKLQDQ Z12, Z10, Z7
+	VPUNPCKHQDQ Z12, Z10, Z8
+	VPUNPCKLQDQ Z14, Z13, Z9
+	VPUNPCKHQDQ Z14, Z13, Z10
+	VPUNPCKLQDQ Z16, Z15, Z11
+	VPUNPCKHQDQ Z16, Z15, Z12
+	VPUNPCKLQDQ Z18, Z17, Z13
+	VPUNPCKHQDQ Z18, Z17, Z14
+	VSHUFI64X2  $0x88, Z9, Z7, Z15
+	VSHUFI64X2  $0x88, Z13, Z11, Z16
+	VSHUFI64X2  $0x88, Z16, Z15, Z17
+	VSHUFI64X2  $0xdd, Z16, Z15, Z15
+	VSHUFI64X2  $0xdd, Z9, Z7, Z7
+	VSHUFI64X2  $0xdd, Z13, Z11, Z9
+	VSHUFI64X2  $0x88, Z9, Z7, Z11
+	VSHUFI64X2  $0xdd, Z9, Z7, Z7
+	VSHUFI64X2  $0x88, Z10, Z8, Z9
+	VSHUFI64X2  $0x88, Z14, Z12, Z13
+	VSHUFI64X2  $0x88, Z13, Z9, Z16
+	VSHUFI64X2  $0xdd, Z13, Z9, Z9
+	VSHUFI64X2  $0xdd, Z10, Z8, Z8
+	VSHUFI64X2  $0xdd, Z14, Z12, Z10
+	VSHUFI64X2  $0x88, Z10, Z8, Z12
+	VSHUFI64X2  $0xdd, Z10, Z8, Z8
+	MOVL        (DI)(DX*4), R8
+	SHLQ        $0x07, R8
+	VPADDQ      64(AX)(R8*1), Z17, Z17
+	VMOVDQU64   Z17, 64(AX)(R8*1)
+	MOVL        4(DI)(DX*4), R8
+	SHLQ        $0x07, R8
+	VPADDQ      64(AX)(R8*1), Z16, Z16
+	VMOVDQU64   Z16, 64(AX)(R8*1)
+	MOVL        8(DI)(DX*4), R8
+	SHLQ        $0x07, R8
+	VPADDQ      64(AX)(R8*1), Z11, Z11
+	VMOVDQU64   Z11, 64(AX)(R8*1)
+	MOVL        12(DI)(DX*4), R8
+	SHLQ        $0x07, R8
+	VPADDQ      64(AX)(R8*1), Z12, Z12
+	VMOVDQU64   Z12, 64(AX)(R8*1)
+	MOVL        16(DI)(DX*4), R8
+	SHLQ        $0x07, R8
+	VPADDQ      64(AX)(R8*1), Z15, Z15
+	VMOVDQU64   Z15, 64(AX)(R8*1)
+	MOVL        20(DI)(DX*4), R8
+	SHLQ        $0x07, R8
+	VPADDQ      64(AX)(R8*1), Z9, Z9
+	VMOVDQU64   Z9, 64(AX)(R8*1)
+	MOVL        24(DI)(DX*4), R8
+	SHLQ        $0x07, R8
+	VPADDQ      64(AX)(R8*1), Z7, Z7
+	VMOVDQU64   Z7, 64(AX)(R8*1)
+	MOVL        28(DI)(DX*4), R8
+	SHLQ        $0x07, R8
+	VPADDQ      64(AX)(R8*1), Z8, Z8
+	VMOVDQU64   Z8, 64(AX)(R8*1)
+	ADDQ        $0x08, DX
+	TESTQ       BX, BX
+	JNZ         done
+	CMPQ        DX, CX
+	JLT         next
 
 done:
-	MOVQ CX, ret+64(FP)
+	MOVQ DX, ret+72(FP)
 	RET
 
-odd_x:
-	LEAQ  (R8)(R8*1), DX
-	TESTQ DX, DX
-	JZ    fits_x
-	JMP   done
-
-odd_y:
-	LEAQ  (R11)(R11*1), DX
-	TESTQ DX, DX
-	JZ    fits_y
-	JMP   done
-
-// func addSquareSums(s *uint64, groups *uint32, xs *float64, n int, x int) int
-// Requires: BMI2, CMOV, MMX+
-TEXT ·addSquareSums(SB), NOSPLIT, $0-48
-	MOVQ s+0(FP), AX
-	XORQ CX, CX
+// func addSquareSums(s *int64, groups *uint32, xs *float64, n int, x int, far int) int
+// Requires: AVX512DQ, AVX512F, AVX512IFMA, MMX+
+TEXT ·addSquareSums(SB), NOSPLIT, $0-56
+	VPXORQ       Z0, Z0, Z0
+	MOVQ         $0x000fffffffffffff, AX
+	VPBROADCASTQ AX, Z1
+	MOVQ         $0x0010000000000000, AX
+	VPBROADCASTQ AX, Z2
+	MOVQ         $0x0000000000000034, AX
+	VPBROADCASTQ AX, Z3
+	MOVQ         $0x0000000000000032, AX
+	VPBROADCASTQ AX, Z4
+	MOVQ         x+32(FP), AX
+	VPBROADCASTQ AX, Z5
+	MOVQ         $0x0000000000000001, AX
+	VPBROADCASTQ AX, Z6
+	MOVQ         s+0(FP), AX
+	MOVQ         n+24(FP), CX
+	XORQ         DX, DX
+	XORQ         BX, BX
 
 next:
-	MOVQ       n+24(FP), BX
-	LEAQ       12(CX), DX
-	CMPQ       DX, BX
-	CMOVQGE    CX, DX
-	MOVQ       groups+8(FP), BX
-	MOVL       (BX)(DX*4), DX
-	SHLQ       $0x06, DX
-	PREFETCHT0 (AX)(DX*1)
-	MOVQ       xs+16(FP), DX
-	MOVQ       (DX)(CX*8), DI
-	MOVQ       x+32(FP), BX
-	MOVQ       DI, DX
-	SHRQ       $0x34, DX
-	ANDL       $0x000007ff, DX
-	SUBQ       BX, DX
-	CMPQ       DX, $0x3f
-	JHI        odd_x
+	MOVQ       far+40(FP), SI
+	TESTQ      SI, SI
+	JZ         near
+	LEAQ       24(DX), SI
+	CMPQ       SI, CX
+	JGT        near
+	MOVQ       groups+8(FP), SI
+	MOVL       64(SI)(DX*4), DI
+	SHLQ       $0x06, DI
+	PREFETCHT0 (AX)(DI*1)
+	MOVL       68(SI)(DX*4), DI
+	SHLQ       $0x06, DI
+	PREFETCHT0 (AX)(DI*1)
+	MOVL       72(SI)(DX*4), DI
+	SHLQ       $0x06, DI
+	PREFETCHT0 (AX)(DI*1)
+	MOVL       76(SI)(DX*4), DI
+	SHLQ       $0x06, DI
+	PREFETCHT0 (AX)(DI*1)
+	MOVL       80(SI)(DX*4), DI
+	SHLQ       $0x06, DI
+	PREFETCHT0 (AX)(DI*1)
+	MOVL       84(SI)(DX*4), DI
+	SHLQ       $0x06, DI
+	PREFETCHT0 (AX)(DI*1)
+	MOVL       88(SI)(DX*4), DI
+	SHLQ       $0x06, DI
+	PREFETCHT0 (AX)(DI*1)
+	MOVL       92(SI)(DX*4), DI
+	SHLQ       $0x06, DI
+	PREFETCHT0 (AX)(DI*1)
 
-fits_x:
-	MOVQ    groups+8(FP), BX
-	MOVL    (BX)(CX*4), BX
-	SHLQ    $0x06, BX
-	ADDQ    AX, BX
-	INCQ    (BX)
-	XORQ    R8, R8
-	MOVQ    DI, SI
-	SHLQ    $0x0c, SI
-	SHRQ    $0x0c, SI
-	BTSQ    $0x34, SI
-	LEAQ    (DI)(DI*1), R9
-	TESTQ   R9, R9
-	CMOVQEQ R8, SI
-	CMOVQEQ R8, DX
-	SARQ    $0x3f, DI
-	SHLXQ   DX, SI, R8
-	MOVQ    DX, R10
-	NOTQ    R10
-	MOVQ    SI, R9
-	SHRQ    $0x01, R9
-	SHRXQ   R10, R9, R9
-	XORQ    DI, R8
-	XORQ    DI, R9
-	SUBQ    DI, R8
-	SBBQ    DI, R9
-	ADDQ    R8, 8(BX)
-	ADCQ    R9, 16(BX)
-	LEAQ    (DX)(DX*1), DI
-	MOVQ    SI, DX
-	MULXQ   SI, DX, SI
-	MOVQ    DI, R10
-	NOTQ    R10
-	SHLXQ   DI, DX, R8
-	SHRQ    $0x01, DX
-	SHRXQ   R10, DX, DX
-	SHLXQ   DI, SI, R9
-	ORQ     DX, R9
-	SHRQ    $0x01, SI
-	SHRXQ   R10, SI, SI
-	TESTQ   $0x00000040, DI
-	JNZ     high_4
-	ADDQ    R8, 24(BX)
-	ADCQ    R9, 32(BX)
-	ADCQ    SI, 40(BX)
-	ADCQ    $0x00, 48(BX)
-	JMP     added_4
-
-high_4:
-	ADDQ R8, 32(BX)
-	ADCQ R9, 40(BX)
-	ADCQ SI, 48(BX)
-
-added_4:
-	INCQ  CX
-	TESTL $0x000001ff, (BX)
-	JZ    done
-	MOVQ  n+24(FP), DX
-	CMPQ  CX, DX
-	JLT   next
+near:
+	MOVQ        xs+16(FP), SI
+	VMOVDQU64   (SI)(DX*8), Z7
+	VPMOVQ2M    Z7, K1
+	VPADDQ      Z7, Z7, Z8
+	VPTESTMQ    Z8, Z8, K3
+	VPSRLQ      $0x35, Z8, Z8
+	VPSUBQ      Z5, Z8, Z8
+	VPCMPUQ     $0x06, Z4, Z8, K3, K2
+	VPANDQ      Z1, Z7, Z7
+	VPORQ.Z     Z2, Z7, K3, Z7
+	VPSLLVQ     Z8, Z7, Z9
+	VPSUBQ      Z8, Z3, Z8
+	VPSRLVQ     Z8, Z7, Z7
+	KORTESTB    K2, K2
+	JNZ         done
+	MOVQ        groups+8(FP), SI
+	VMOVDQA64   Z0, Z8
+	VMOVDQA64   Z0, Z10
+	VMOVDQA64   Z0, Z11
+	VMOVDQA64   Z0, Z12
+	VPADDQ      Z7, Z7, Z13
+	VPMADD52LUQ Z9, Z9, Z8
+	VPMADD52HUQ Z9, Z9, Z10
+	VPMADD52LUQ Z13, Z9, Z10
+	VPMADD52HUQ Z13, Z9, Z11
+	VPMADD52LUQ Z7, Z7, Z11
+	VPMADD52HUQ Z7, Z7, Z12
+	VPANDQ      Z1, Z9, Z9
+	VMOVDQA64   Z7, Z7
+	VPSUBQ      Z9, Z0, K1, Z9
+	VPSUBQ      Z7, Z0, K1, Z7
+	VPUNPCKLQDQ Z9, Z6, Z13
+	VPUNPCKHQDQ Z9, Z6, Z9
+	VPUNPCKLQDQ Z8, Z7, Z14
+	VPUNPCKHQDQ Z8, Z7, Z7
+	VPUNPCKLQDQ Z11, Z10, Z8
+	VPUNPCKHQDQ Z11, Z10, Z10
+	VPUNPCKLQDQ Z0, Z12, Z11
+	VPUNPCKHQDQ Z0, Z12, Z12
+	VSHUFI64X2  $0x88, Z14, Z13, Z15
+	VSHUFI64X2  $0x88, Z11, Z8, Z16
+	VSHUFI64X2  $0x88, Z16, Z15, Z17
+	VSHUFI64X2  $0xdd, Z16, Z15, Z15
+	VSHUFI64X2  $0xdd, Z14, Z13, Z13
+	VSHUFI64X2  $0xdd, Z11, Z8, Z8
+	VSHUFI64X2  $0x88, Z8, Z13, Z11
+	VSHUFI64X2  $0xdd, Z8, Z13, Z8
+	VSHUFI64X2  $0x88, Z7, Z9, Z13
+	VSHUFI64X2  $0x88, Z12, Z10, Z14
+	VSHUFI64X2  $0x88, Z14, Z13, Z16
+	VSHUFI64X2  $0xdd, Z14, Z13, Z13
+	VSHUFI64X2  $0xdd, Z7, Z9, Z7
+	VSHUFI64X2  $0xdd, Z12, Z10, Z9
+	VSHUFI64X2  $0x88, Z9, Z7, Z10
+	VSHUFI64X2  $0xdd, Z9, Z7, Z7
+	MOVL        (SI)(DX*4), DI
+	SHLQ        $0x06, DI
+	VPADDQ      (AX)(DI*1), Z17, Z17
+	VMOVDQU64   Z17, (AX)(DI*1)
+	MOVL        (AX)(DI*1), DI
+	ANDL        $0x000001ff, DI
+	CMPL        DI, $0x01
+	ADCQ        $0x00, BX
+	MOVL        4(SI)(DX*4), DI
+	SHLQ        $0x06, DI
+	VPADDQ      (AX)(DI*1), Z16, Z16
+	VMOVDQU64   Z16, (AX)(DI*1)
+	MOVL        (AX)(DI*1), DI
+	ANDL        $0x000001ff, DI
+	CMPL        DI, $0x01
+	ADCQ        $0x00, BX
+	MOVL        8(SI)(DX*4), DI
+	SHLQ        $0x06, DI
+	VPADDQ      (AX)(DI*1), Z11, Z11
+	VMOVDQU64   Z11, (AX)(DI*1)
+	MOVL        (AX)(DI*1), DI
+	ANDL        $0x000001ff, DI
+	CMPL        DI, $0x01
+	ADCQ        $0x00, BX
+	MOVL        12(SI)(DX*4), DI
+	SHLQ        $0x06, DI
+	VPADDQ      (AX)(DI*1), Z10, Z10
+	VMOVDQU64   Z10, (AX)(DI*1)
+	MOVL        (AX)(DI*1), DI
+	ANDL        $0x000001ff, DI
+	CMPL        DI, $0x01
+	ADCQ        $0x00, BX
+	MOVL        16(SI)(DX*4), DI
+	SHLQ        $0x06, DI
+	VPADDQ      (AX)(DI*1), Z15, Z15
+	VMOVDQU64   Z15, (AX)(DI*1)
+	MOVL        (AX)(DI*1), DI
+	ANDL        $0x000001ff, DI
+	CMPL        DI, $0x01
+	ADCQ        $0x00, BX
+	MOVL        20(SI)(DX*4), DI
+	SHLQ        $0x06, DI
+	VPADDQ      (AX)(DI*1), Z13, Z13
+	VMOVDQU64   Z13, (AX)(DI*1)
+	MOVL        (AX)(DI*1), DI
+	ANDL        $0x000001ff, DI
+	CMPL        DI, $0x01
+	ADCQ        $0x00, BX
+	MOVL        24(SI)(DX*4), DI
+	SHLQ        $0x06, DI
+	VPADDQ      (AX)(DI*1), Z8, Z8
+	VMOVDQU64   Z8, (AX)(DI*1)
+	MOVL        (AX)(DI*1), DI
+	ANDL        $0x000001ff, DI
+	CMPL        DI, $0x01
+	ADCQ        $0x00, BX
+	MOVL        28(SI)(DX*4), DI
+	SHLQ        $0x06, DI
+	VPADDQ      (AX)(DI*1), Z7, Z7
+	VMOVDQU64   Z7, (AX)(DI*1)
+	MOVL        (AX)(DI*1), DI
+	ANDL        $0x000001ff, DI
+	CMPL        DI, $0x01
+	ADCQ        $0x00, BX
+	ADDQ        $0x08, DX
+	TESTQ       BX, BX
+	JNZ         done
+	CMPQ        DX, CX
+	JLT         next
 
 done:
-	MOVQ CX, ret+40(FP)
+	MOVQ DX, ret+48(FP)
 	RET
 
-odd_x:
-	LEAQ  (DI)(DI*1), BX
-	TESTQ BX, BX
-	JZ    fits_x
-	JMP   done
+// func addPairRun(lanes *int64, xs *float64, ys *float64, n int, x int, y int) int
+// Requires: AVX512DQ, AVX512F, AVX512IFMA
+TEXT ·addPairRun(SB), NOSPLIT, $0-56
+	VPXORQ       Z0, Z0, Z0
+	MOVQ         $0x000fffffffffffff, AX
+	VPBROADCASTQ AX, Z1
+	MOVQ         $0x0010000000000000, AX
+	VPBROADCASTQ AX, Z2
+	MOVQ         $0x0000000000000034, AX
+	VPBROADCASTQ AX, Z3
+	MOVQ         $0x0000000000000032, AX
+	VPBROADCASTQ AX, Z4
+	MOVQ         x+32(FP), AX
+	VPBROADCASTQ AX, Z5
+	MOVQ         y+40(FP), AX
+	VPBROADCASTQ AX, Z6
+	MOVQ         lanes+0(FP), AX
+	MOVQ         xs+8(FP), CX
+	MOVQ         ys+16(FP), DX
+	MOVQ         n+24(FP), BX
+	XORQ         SI, SI
+	VMOVDQA64    Z0, Z7
+	VMOVDQA64    Z0, Z8
+	VMOVDQA64    Z0, Z9
+	VMOVDQA64    Z0, Z10
+	VMOVDQA64    Z0, Z11
+	VMOVDQA64    Z0, Z12
+	VMOVDQA64    Z0, Z13
+	VMOVDQA64    Z0, Z14
+	VMOVDQA64    Z0, Z15
+	VMOVDQA64    Z0, Z16
+	VMOVDQA64    Z0, Z17
+	VMOVDQA64    Z0, Z18
+
+next:
+	VMOVDQU64   (CX)(SI*8), Z19
+	VPMOVQ2M    Z19, K1
+	VPADDQ      Z19, Z19, Z20
+	VPTESTMQ    Z20, Z20, K3
+	VPSRLQ      $0x35, Z20, Z20
+	VPSUBQ      Z5, Z20, Z20
+	VPCMPUQ     $0x06, Z4, Z20, K3, K2
+	VPANDQ      Z1, Z19, Z19
+	VPORQ.Z     Z2, Z19, K3, Z19
+	VPSLLVQ     Z20, Z19, Z21
+	VPSUBQ      Z20, Z3, Z20
+	VPSRLVQ     Z20, Z19, Z19
+	VMOVDQU64   (DX)(SI*8), Z20
+	VPMOVQ2M    Z20, K3
+	VPADDQ      Z20, Z20, Z22
+	VPTESTMQ    Z22, Z22, K5
+	VPSRLQ      $0x35, Z22, Z22
+	VPSUBQ      Z6, Z22, Z22
+	VPCMPUQ     $0x06, Z4, Z22, K5, K4
+	VPANDQ      Z1, Z20, Z20
+	VPORQ.Z     Z2, Z20, K5, Z20
+	VPSLLVQ     Z22, Z20, Z23
+	VPSUBQ      Z22, Z3, Z22
+	VPSRLVQ     Z22, Z20, Z20
+	KORTESTB    K2, K4
+	JNZ         done
+	VPADDQ      Z19, Z19, Z22
+	VPMADD52LUQ Z21, Z21, Z7
+	VPMADD52HUQ Z21, Z21, Z8
+	VPMADD52LUQ Z22, Z21, Z8
+	VPMADD52HUQ Z22, Z21, Z9
+	VPMADD52LUQ Z19, Z19, Z9
+	VPMADD52HUQ Z19, Z19, Z10
+	VPADDQ      Z20, Z20, Z22
+	VPMADD52LUQ Z23, Z23, Z11
+	VPMADD52HUQ Z23, Z23, Z12
+	VPMADD52LUQ Z22, Z23, Z12
+	VPMADD52HUQ Z22, Z23, Z13
+	VPMADD52LUQ Z20, Z20, Z13
+	VPMADD52HUQ Z20, Z20, Z14
+	KXORB       K1, K3, K2
+	VMOVDQA64   Z0, Z22
+	VMOVDQA64   Z0, Z24
+	VMOVDQA64   Z0, Z25
+	VMOVDQA64   Z0, Z26
+	VPMADD52LUQ Z23, Z21, Z22
+	VPMADD52HUQ Z23, Z21, Z24
+	VPMADD52LUQ Z20, Z21, Z24
+	VPMADD52HUQ Z20, Z21, Z25
+	VPMADD52LUQ Z23, Z19, Z24
+	VPMADD52HUQ Z23, Z19, Z25
+	VPMADD52LUQ Z20, Z19, Z25
+	VPMADD52HUQ Z20, Z19, Z26
+	VPSUBQ      Z22, Z0, K2, Z22
+	VPSUBQ      Z24, Z0, K2, Z24
+	VPSUBQ      Z25, Z0, K2, Z25
+	VPSUBQ      Z26, Z0, K2, Z26
+	VPADDQ      256(AX), Z22, Z22
+	VMOVDQU64   Z22, 256(AX)
+	VPADDQ      320(AX), Z24, Z24
+	VMOVDQU64   Z24, 320(AX)
+	VPADDQ      384(AX), Z25, Z25
+	VMOVDQU64   Z25, 384(AX)
+	VPADDQ      448(AX), Z26, Z26
+	VMOVDQU64   Z26, 448(AX)
+	VPANDQ      Z1, Z21, Z21
+	VMOVDQA64   Z19, Z19
+	VPSUBQ      Z21, Z0, K1, Z21
+	VPSUBQ      Z19, Z0, K1, Z19
+	VPANDQ      Z1, Z23, Z22
+	VMOVDQA64   Z20, Z20
+	VPSUBQ      Z22, Z0, K3, Z22
+	VPSUBQ      Z20, Z0, K3, Z20
+	VPADDQ      Z21, Z15, Z15
+	VPADDQ      Z19, Z16, Z16
+	VPADDQ      Z22, Z17, Z17
+	VPADDQ      Z20, Z18, Z18
+	ADDQ        $0x08, SI
+	CMPQ        SI, BX
+	JLT         next
+
+done:
+	VPADDQ    (AX), Z15, Z15
+	VMOVDQU64 Z15, (AX)
+	VPADDQ    64(AX), Z16, Z16
+	VMOVDQU64 Z16, 64(AX)
+	VPADDQ    128(AX), Z17, Z17
+	VMOVDQU64 Z17, 128(AX)
+	VPADDQ    192(AX), Z18, Z18
+	VMOVDQU64 Z18, 192(AX)
+	VPADDQ    512(AX), Z7, Z7
+	VMOVDQU64 Z7, 512(AX)
+	VPADDQ    576(AX), Z8, Z8
+	VMOVDQU64 Z8, 576(AX)
+	VPADDQ    640(AX), Z9, Z9
+	VMOVDQU64 Z9, 640(AX)
+	VPADDQ    704(AX), Z10, Z10
+	VMOVDQU64 Z10, 704(AX)
+	VPADDQ    768(AX), Z11, Z11
+	VMOVDQU64 Z11, 768(AX)
+	VPADDQ    832(AX), Z12, Z12
+	VMOVDQU64 Z12, 832(AX)
+	VPADDQ    896(AX), Z13, Z13
+	VMOVDQU64 Z13, 896(AX)
+	VPADDQ    960(AX), Z14, Z14
+	VMOVDQU64 Z14, 960(AX)
+	MOVQ      SI, ret+48(FP)
+	RET
+
+// func addSquareRun(lanes *int64, xs *float64, n int, x int) int
+// Requires: AVX512DQ, AVX512F, AVX512IFMA
+TEXT ·addSquareRun(SB), NOSPLIT, $0-40
+	VPXORQ       Z0, Z0, Z0
+	MOVQ         $0x000fffffffffffff, AX
+	VPBROADCASTQ AX, Z1
+	MOVQ         $0x0010000000000000, AX
+	VPBROADCASTQ AX, Z2
+	MOVQ         $0x0000000000000034, AX
+	VPBROADCASTQ AX, Z3
+	MOVQ         $0x0000000000000032, AX
+	VPBROADCASTQ AX, Z4
+	MOVQ         x+24(FP), AX
+	VPBROADCASTQ AX, Z5
+	MOVQ         lanes+0(FP), AX
+	MOVQ         xs+8(FP), CX
+	MOVQ         n+16(FP), DX
+	XORQ         BX, BX
+	VMOVDQU64    (AX), Z6
+	VMOVDQU64    64(AX), Z7
+	VMOVDQU64    128(AX), Z8
+	VMOVDQU64    192(AX), Z9
+	VMOVDQU64    256(AX), Z10
+	VMOVDQU64    320(AX), Z11
+
+next:
+	VMOVDQU64   (CX)(BX*8), Z12
+	VPMOVQ2M    Z12, K1
+	VPADDQ      Z12, Z12, Z13
+	VPTESTMQ    Z13, Z13, K3
+	VPSRLQ      $0x35, Z13, Z13
+	VPSUBQ      Z5, Z13, Z13
+	VPCMPUQ     $0x06, Z4, Z13, K3, K2
+	VPANDQ      Z1, Z12, Z12
+	VPORQ.Z     Z2, Z12, K3, Z12
+	VPSLLVQ     Z13, Z12, Z14
+	VPSUBQ      Z13, Z3, Z13
+	VPSRLVQ     Z13, Z12, Z12
+	KORTESTB    K2, K2
+	JNZ         done
+	VPANDQ      Z1, Z14, Z13
+	VMOVDQA64   Z12, Z15
+	VPSUBQ      Z13, Z0, K1, Z13
+	VPSUBQ      Z15, Z0, K1, Z15
+	VPADDQ      Z13, Z6, Z6
+	VPADDQ      Z15, Z7, Z7
+	VPADDQ      Z12, Z12, Z13
+	VPMADD52LUQ Z14, Z14, Z8
+	VPMADD52HUQ Z14, Z14, Z9
+	VPMADD52LUQ Z13, Z14, Z9
+	VPMADD52HUQ Z13, Z14, Z10
+	VPMADD52LUQ Z12, Z12, Z10
+	VPMADD52HUQ Z12, Z12, Z11
+	ADDQ        $0x08, BX
+	CMPQ        BX, DX
+	JLT         next
+
+done:
+	VMOVDQU64 Z6, (AX)
+	VMOVDQU64 Z7, 64(AX)
+	VMOVDQU64 Z8, 128(AX)
+	VMOVDQU64 Z9, 192(AX)
+	VMOVDQU64 Z10, 256(AX)
+	VMOVDQU64 Z11, 320(AX)
+	MOVQ      BX, ret+32(FP)
+	RET

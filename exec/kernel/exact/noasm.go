@@ -4,6 +4,10 @@ package exact
 
 const wide = false
 
-func addPairs(*uint64, *int64, *uint32, *float64, *float64, int, int, int) int { return 0 }
+func addPairs(*int64, *int64, *uint32, *float64, *float64, int, int, int, int) int { return 0 }
 
-func addSquareSums(*uint64, *uint32, *float64, int, int) int { return 0 }
+func addSquareSums(*int64, *uint32, *float64, int, int, int) int { return 0 }
+
+func addPairRun(*int64, *float64, *float64, int, int, int) int { return 0 }
+
+func addSquareRun(*int64, *float64, int, int) int { return 0 }

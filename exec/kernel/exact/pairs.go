@@ -4,14 +4,17 @@ import (
 	"encoding/binary"
 	"math"
 	"math/bits"
+	"unsafe"
+
+	"github.com/tributarydb/tributary/exec/spare"
 )
 
 // Pairs are Σx, Σy, Σx², Σy² and Σxy of pairs of float64s, one of each a group, none of which is
-// rounded. A group has 128 bytes, two lines of a cache, beside its number of pairs: the sums of values as
-// Sums has them, in 128 bits, and those of products, which have twice as many, in 256.
+// rounded. A group has 128 bytes, two lines of a cache, beside its number of pairs: the sums of values in
+// two limbs, and those of products in four.
 //
 //	      unit               holds
-//	Σx    2^(x-1075)         values of exponents x … x+63
+//	Σx    2^(x-1075)         values of exponents x … x+50
 //	Σxy   2^(x+y-2150)       products of such values
 //
 // Pairs that do not fit are in Longs of the group. The zero value has no groups.
@@ -20,13 +23,14 @@ type Pairs struct {
 	n    []int64
 	x, y int32 // bases; 0: not chosen, there are no values but zeros
 	long map[uint32]*longPair
+	run  *pairRun // nil: there was no list yet
 
 	touched uint64 // of touch, so that its reads are not left out
 }
 
 type shortPair struct {
-	x, y       [2]uint64
-	xx, yy, xy [4]uint64
+	x, y       limbs2
+	xy, xx, yy limbs4
 }
 
 type longPair struct{ x, y, xx, yy, xy Long }
@@ -51,35 +55,39 @@ func resized[T any](s []T, groups int) []T {
 		return s[:max(groups, len(s))]
 	}
 	out := make([]T, groups, groups+groups/2+16)
+	all := unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(out))), uintptr(cap(out))*unsafe.Sizeof(out[0]))
+	spare.LargePages(all) // rows read and write it in no order
 	copy(out, s)
 	return out
 }
 
 // Held returns the memory of the sums.
 func (t *Pairs) Held() int64 {
-	return shortPairBytes*int64(cap(t.s)) + longPairBytes*int64(len(t.long))
+	n := shortPairBytes*int64(cap(t.s)) + longPairBytes*int64(len(t.long))
+	if t.run != nil {
+		n += pairRunBytes
+	}
+	return n
 }
 
 // N returns how many pairs group g has.
 func (t *Pairs) N(g int) int64 { return t.n[g] }
 
-// pairBase is baseOf for values that are multiplied.
-func pairBase(vals []float64) int32 {
-	base := baseOf(vals)
-	if base == 0 {
+// pairBase is the base for the first values, which are multiplied.
+func pairBase[T float32 | float64](vals []T) int32 {
+	most := greatest(vals)
+	if most == 0 {
 		return 0
 	}
-	return min(max(base, leastPairBase), lastPairBase)
+	return int32(min(max((most-pairRoom)&^7, leastPairBase), lastPairBase))
 }
+
+// pairRoom is how many exponents below the greatest value fit at least; those above are 12 or more.
+const pairRoom = 32
 
 // Add adds the pair of xs[i] and ys[i] to group groups[i].
 func (t *Pairs) Add(groups []uint32, xs, ys []float64) {
-	if t.x == 0 {
-		t.x = pairBase(xs)
-	}
-	if t.y == 0 {
-		t.y = pairBase(ys)
-	}
+	t.bases(xs, ys)
 	for len(groups) > 0 {
 		n := t.addWide(groups, xs, ys)
 		if n == 0 {
@@ -91,28 +99,46 @@ func (t *Pairs) Add(groups []uint32, xs, ys []float64) {
 	}
 }
 
+// bases chooses those that are not chosen.
+func (t *Pairs) bases(xs, ys []float64) {
+	if t.x == 0 {
+		t.x = pairBase(xs)
+	}
+	if t.y == 0 {
+		t.y = pairBase(ys)
+	}
+}
+
 // addWide adds pairs as far as the processor's loop goes, and returns how many.
 func (t *Pairs) addWide(groups []uint32, xs, ys []float64) int {
-	if !wide || t.x == 0 || t.y == 0 {
+	n := len(groups) &^ 7
+	if !wide || n == 0 || t.x == 0 || t.y == 0 {
 		return 0
 	}
-	_, _ = xs[len(groups)-1], ys[len(groups)-1]
-	n := addPairs(&t.s[0].x[0], &t.n[0], &groups[0], &xs[0], &ys[0], len(groups), int(t.x), int(t.y))
+	_, _ = xs[n-1], ys[n-1]
+	n = addPairs(&t.s[0].x[0], &t.n[0], &groups[0], &xs[0], &ys[0], n, int(t.x), int(t.y), farOf(len(t.s)))
 	if n > 0 {
-		if g := groups[n-1]; t.s[g].full() {
-			t.flush(g)
+		for _, g := range groups[n-8 : n] {
+			if t.n[g]%fullRows < 8 {
+				t.carry(g)
+			}
 		}
 	}
 	return n
 }
 
 const (
-	// fullRows is how many values a group may have from one look at whether its sums are full to the next.
-	fullRows = 512
-
 	touchedRows = 32
 	touchGroups = 1024 // from so many on their sums are likely not in the nearest cache
 )
+
+// farOf returns 1 for so many groups that their sums are fetched ahead.
+func farOf(groups int) int {
+	if groups < touchGroups {
+		return 0
+	}
+	return 1
+}
 
 // touch reads the sums of groups before any of them is added to. Of many groups most are not in the cache, and reads
 // that need not wait for one sum after the other overlap.
@@ -123,7 +149,7 @@ func (t *Pairs) touch(groups []uint32) {
 	n := t.touched
 	for _, g := range groups { // two lines of a cache
 		p := &t.s[g]
-		n += p.x[0] ^ p.xy[3]
+		n += uint64(p.x[0] ^ p.yy[3])
 	}
 	t.touched = n
 }
@@ -137,29 +163,25 @@ func (t *Pairs) add(groups []uint32, xs, ys []float64) {
 		mx, my := a&mantissa|1<<52, b&mantissa|1<<52
 		p := &s[g]
 		ns[g]++
-		if bx == 0 || by == 0 || ex > 63 || ey > 63 {
-			var okx, oky bool
-			mx, ex, okx = odd(a, bx)
+		ok := true
+		if bx == 0 || by == 0 || ex > lastExponent || ey > lastExponent {
+			var oky bool
+			mx, ex, ok = odd(a, bx)
 			my, ey, oky = odd(b, by)
-			if !okx || !oky {
-				t.beyond(g).add(xs[i], ys[i])
-				if ns[g]%fullRows == 0 && p.full() {
-					t.flush(g)
-				}
-				continue
-			}
+			ok = ok && oky
 		}
-		sx, sy := uint64(int64(a)>>63), uint64(int64(b)>>63)
-		add128(&p.x, mx, ex, sx)
-		add128(&p.y, my, ey, sy)
-		hi, lo := bits.Mul64(mx, mx)
-		add256(&p.xx, hi, lo, 2*ex, 0)
-		hi, lo = bits.Mul64(my, my)
-		add256(&p.yy, hi, lo, 2*ey, 0)
-		hi, lo = bits.Mul64(mx, my)
-		add256(&p.xy, hi, lo, ex+ey, sx^sy)
-		if p.full() {
-			t.flush(g)
+		if ok {
+			sx, sy := int64(a)>>63, int64(b)>>63
+			p.x.add(mx, ex, sx)
+			p.y.add(my, ey, sy)
+			p.xx.add(mx, mx, 2*ex, 0)
+			p.yy.add(my, my, 2*ey, 0)
+			p.xy.add(mx, my, ex+ey, sx^sy)
+		} else {
+			t.beyond(g).add(xs[i], ys[i])
+		}
+		if ns[g]%fullRows == 0 {
+			t.carry(g)
 		}
 	}
 }
@@ -180,39 +202,19 @@ func odd(b uint64, base int) (m uint64, e uint, ok bool) {
 	case low > 0:
 		return m >> low, 0, m&(1<<low-1) == 0
 	}
-	return m, uint(exp - base), exp-base <= 63
+	return m, uint(exp - base), exp-base <= lastExponent
 }
 
-// add128 adds m·2^e, less than 2^116, or its negative where sign has all bits.
-func add128(p *[2]uint64, m uint64, e uint, sign uint64) {
-	lo, c := bits.Add64(p[0], m<<(e&63)^sign, sign&1)
-	p[0] = lo
-	p[1], _ = bits.Add64(p[1], m>>1>>(63-e&63)^sign, c)
-}
-
-// add256 adds (hi·2^64 + lo)·2^e, less than 2^233, or its negative where sign has all bits.
-func add256(p *[4]uint64, hi, lo uint64, e uint, sign uint64) {
-	k, c := e&63, sign&1
-	w0, w1, w2 := lo<<k^sign, (hi<<k|lo>>1>>(63-k))^sign, hi>>1>>(63-k)^sign
-	if e < 64 {
-		p[0], c = bits.Add64(p[0], w0, c)
-		p[1], c = bits.Add64(p[1], w1, c)
-		p[2], c = bits.Add64(p[2], w2, c)
-		p[3], _ = bits.Add64(p[3], sign, c)
-		return
+// carry carries in the sums of a group, and moves them to its Longs where they are full.
+func (t *Pairs) carry(g uint32) {
+	if !t.s[g].carry() {
+		t.flush(g)
 	}
-	p[1], c = bits.Add64(p[1], w0, c)
-	p[2], c = bits.Add64(p[2], w1, c)
-	p[3], _ = bits.Add64(p[3], w2, c)
 }
 
-// full reports whether fullRows more pairs may not fit. Sums of x are below 2^125 then, if not they are below 2^126
-// with them, and so are two such below 2^127.
-func (p *shortPair) full() bool { return p.unlike()>>62 != 0 }
-
-// unlike has bits of the sums that differ from the next lower ones.
-func (p *shortPair) unlike() uint64 {
-	return (p.x[1] ^ p.x[1]<<1) | (p.y[1] ^ p.y[1]<<1) | (p.xx[3] ^ p.xx[3]<<1) | (p.yy[3] ^ p.yy[3]<<1) | (p.xy[3] ^ p.xy[3]<<1)
+func (p *shortPair) carry() bool {
+	x, y, xy, xx, yy := p.x.carry(), p.y.carry(), p.xy.carry(), p.xx.carry(), p.yy.carry()
+	return x && y && xy && xx && yy
 }
 
 func (l *longPair) add(x, y float64) {
@@ -224,7 +226,9 @@ func (l *longPair) add(x, y float64) {
 }
 
 // addShort adds sums of bases x and y, which are 0 where these are not chosen.
-func (l *longPair) addShort(p *shortPair, x, y int32) {
+func (l *longPair) addShort(p *shortPair, x, y int32) { l.addWords(p.words(), x, y) }
+
+func (l *longPair) addWords(p pairWords, x, y int32) {
 	if x > 0 {
 		l.x.addWords(uint(x-1), p.x[:])
 		l.xx.addWords(uint(2*x-1076), p.xx[:])
@@ -277,13 +281,39 @@ func (t *Pairs) whole(g int) *longPair {
 // Merge adds sums ids[i] of o to group groups[i].
 func (t *Pairs) Merge(groups []uint32, o *Pairs, ids []uint32) {
 	t.meet(o.x, o.y)
+	same := (o.x == t.x || o.x == 0) && (o.y == t.y || o.y == 0)
 	for i, g := range groups {
 		k := ids[i]
 		t.n[g] += o.n[k]
-		t.merge(g, o.s[k], o.x, o.y)
+		if p, q := &t.s[g], &o.s[k]; same && t.n[g] < fullRows {
+			p.plus(q)
+		} else if c := *q; same {
+			c.carry()
+			p.plus(&c)
+			t.carry(g)
+		} else {
+			t.merge(g, c.words(), o.x, o.y)
+		}
 		if l := o.long[k]; l != nil {
 			t.beyond(g).merge(l)
 		}
+	}
+}
+
+// plus adds sums of the same bases.
+func (p *shortPair) plus(q *shortPair) {
+	p.x[0] += q.x[0]
+	p.x[1] += q.x[1]
+	p.y[0] += q.y[0]
+	p.y[1] += q.y[1]
+	for i, v := range &q.xy {
+		p.xy[i] += v
+	}
+	for i, v := range &q.xx {
+		p.xx[i] += v
+	}
+	for i, v := range &q.yy {
+		p.yy[i] += v
 	}
 }
 
@@ -302,7 +332,8 @@ func (t *Pairs) meet(x, y int32) {
 	}
 	if dx, dy := t.x-nx, t.y-ny; dx > 0 || dy > 0 { // sums of bases that were not chosen are 0
 		for g := range t.s {
-			if p := &t.s[g]; !p.move(dx, dy) {
+			p := &t.s[g]
+			if w := p.words(); !w.move(dx, dy) || !p.set(w) {
 				t.flush(uint32(g))
 			}
 		}
@@ -318,45 +349,43 @@ func lower(a, b int32) int32 {
 	return min(a, b)
 }
 
-// move has the sums in units of bases that are lower by dx and dy; false if there is no room for them, which leaves
-// them as they are. A sum of a base that was not chosen is 0, as is one that moves by less than nothing.
-func (p *shortPair) move(dx, dy int32) bool {
-	dx, dy = max(dx, 0), max(dy, 0)
-	to := *p
-	for _, m := range []struct {
-		w  []uint64
-		by int32
-	}{{to.x[:], dx}, {to.y[:], dy}, {to.xx[:], 2 * dx}, {to.yy[:], 2 * dy}, {to.xy[:], dx + dy}} {
-		if m.by > 64*6 {
-			return false
-		}
-		var f fixed
-		f.fill(m.w...)
-		if f.len()+int(m.by) > 64*len(m.w)-2 {
-			return false
-		}
-		f.shift(uint(m.by))
-		copy(m.w, f[:])
+// pairWords are the sums of a group in two's complement, as they are sent.
+type pairWords struct {
+	x, y       [2]uint64
+	xx, yy, xy [4]uint64
+}
+
+func (p *shortPair) words() pairWords {
+	return pairWords{p.x.words(), p.y.words(), p.xx.words(), p.yy.words(), p.xy.words()}
+}
+
+// set has sums that words are; false, and what it was, where it has no room for them.
+func (p *shortPair) set(w pairWords) bool {
+	var q shortPair
+	ok := q.x.set(w.x[:]) && q.y.set(w.y[:]) && q.xx.set(w.xx[:]) && q.yy.set(w.yy[:]) && q.xy.set(w.xy[:])
+	if ok {
+		*p = q
 	}
-	*p = to
-	return true
+	return ok
+}
+
+// move has the sums in units of bases that are lower by dx and dy; false if there is no room for them. A sum of a base
+// that was not chosen is 0, as is one that moves by less than nothing.
+func (w *pairWords) move(dx, dy int32) bool {
+	x, y := int(max(dx, 0)), int(max(dy, 0))
+	return moved(w.x[:], x) && moved(w.y[:], y) && moved(w.xx[:], 2*x) && moved(w.yy[:], 2*y) && moved(w.xy[:], x+y)
 }
 
 // merge adds sums of bases that are no lower.
-func (t *Pairs) merge(g uint32, o shortPair, x, y int32) {
-	p := &t.s[g]
-	if (x != t.x && x != 0 || y != t.y && y != 0) && !o.move(x-t.x, y-t.y) {
-		t.beyond(g).addShort(&o, x, y)
+func (t *Pairs) merge(g uint32, o pairWords, x, y int32) {
+	to, q := o, shortPair{}
+	if (x != t.x && x != 0 || y != t.y && y != 0) && !to.move(x-t.x, y-t.y) || !q.set(to) {
+		t.beyond(g).addWords(o, x, y)
 		return
 	}
-	addWords(p.x[:], o.x[:])
-	addWords(p.y[:], o.y[:])
-	addWords(p.xx[:], o.xx[:])
-	addWords(p.yy[:], o.yy[:])
-	addWords(p.xy[:], o.xy[:])
-	if p.full() {
-		t.flush(g)
-	}
+	t.carry(g)
+	t.s[g].plus(&q)
+	t.carry(g)
 }
 
 func addWords(p, o []uint64) {
@@ -366,8 +395,8 @@ func addWords(p, o []uint64) {
 	}
 }
 
-// words are all words of the sums, for bytes of them.
-func (p *shortPair) words(f func(w *uint64)) {
+// each are all words of the sums, for bytes of them.
+func (p *pairWords) each(f func(w *uint64)) {
 	for _, list := range [][]uint64{p.x[:], p.y[:], p.xx[:], p.yy[:], p.xy[:]} {
 		for i := range list {
 			f(&list[i])
@@ -380,9 +409,9 @@ const pairHead = shortPairBytes + 4
 
 // Append appends the bytes of the sums of group g, with Longs each after its length.
 func (t *Pairs) Append(dst []byte, g int) []byte {
-	le, p := binary.LittleEndian, &t.s[g]
+	le, p := binary.LittleEndian, t.s[g].words()
 	dst = le.AppendUint64(dst, uint64(t.n[g]))
-	p.words(func(w *uint64) { dst = le.AppendUint64(dst, *w) })
+	p.each(func(w *uint64) { dst = le.AppendUint64(dst, *w) })
 	dst = le.AppendUint16(le.AppendUint16(dst, uint16(t.x)), uint16(t.y))
 	if l := t.long[uint32(g)]; l != nil {
 		c := *l // others may read it
@@ -401,15 +430,15 @@ func (t *Pairs) MergeBytes(g uint32, b []byte) bool {
 		return false
 	}
 	le, at := binary.LittleEndian, 8
-	n, o := int64(le.Uint64(b)), shortPair{}
-	o.words(func(w *uint64) { *w, at = le.Uint64(b[at:]), at+8 })
+	n, o := int64(le.Uint64(b)), pairWords{}
+	o.each(func(w *uint64) { *w, at = le.Uint64(b[at:]), at+8 })
 	x, y := int32(le.Uint16(b[at:])), int32(le.Uint16(b[at+2:]))
 	for _, base := range []int32{x, y} {
 		if base != 0 && (base < leastPairBase || base > lastPairBase) {
 			return false
 		}
 	}
-	if n < 0 || o.unlike()>>63 != 0 {
+	if n < 0 {
 		return false
 	}
 	var l longPair
@@ -433,51 +462,4 @@ func (t *Pairs) MergeBytes(g uint32, b []byte) bool {
 	t.n[g] += n
 	t.merge(g, o, x, y)
 	return true
-}
-
-// Moments of a group of pairs are what statistics of two variables follow from.
-type Moments struct {
-	N                int64
-	X, Y             float64 // Σx, Σy
-	XX, YY, XY       float64 // Σ(x−x̄)², Σ(y−ȳ)², Σ(x−x̄)(y−ȳ); NaN where a value or a product is infinite
-	FiniteX, FiniteY bool
-}
-
-// Moments returns those of group g, each rounded once.
-func (t *Pairs) Moments(g int) Moments {
-	p := &t.s[g]
-	m := Moments{N: t.n[g], FiniteX: true, FiniteY: true}
-	if m.N == 0 {
-		return m
-	}
-	l := t.whole(g)
-	if l == nil {
-		bx, by := max(t.x, leastPairBase), max(t.y, leastPairBase)
-		m.X, m.Y = shortSum{lo: p.x[0], hi: int64(p.x[1])}.value(bx), shortSum{lo: p.y[0], hi: int64(p.y[1])}.value(by)
-		ux, uy := int(bx)-1075, int(by)-1075
-		var ok, ok1, ok2 bool
-		m.XX, ok = wordSpread(&p.xx, &p.x, &p.x, m.N, 2*ux)
-		m.YY, ok1 = wordSpread(&p.yy, &p.y, &p.y, m.N, 2*uy)
-		m.XY, ok2 = wordSpread(&p.xy, &p.x, &p.y, m.N, ux+uy)
-		if ok && ok1 && ok2 {
-			return m
-		}
-		l = &longPair{}
-		l.addShort(p, t.x, t.y)
-		l.x.n = m.N
-	}
-	m.X, m.Y, m.FiniteX, m.FiniteY = l.x.Value(), l.y.Value(), l.x.flag == 0, l.y.flag == 0
-	l.y.n = l.x.n
-	m.XX, m.YY, m.XY = productSpread(&l.xx, &l.x, &l.x), productSpread(&l.yy, &l.y, &l.y), productSpread(&l.xy, &l.x, &l.y)
-	return m
-}
-
-// productSpread is LongSpread of products, which have lost what is below the least float64: a constant
-// column has no spread.
-func productSpread(xy, x, y *Long) float64 {
-	f := LongSpread(xy, x, y)
-	if math.Abs(f) <= float64(x.n)*0x1p-1073 {
-		return 0
-	}
-	return f
 }

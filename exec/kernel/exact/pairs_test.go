@@ -43,7 +43,19 @@ func TestPairs(t *testing.T) {
 					parts[p].Resize(groups)
 					for at, to := p*n/len(parts), (p+1)*n/len(parts); at < to; {
 						end := min(at+1+r.IntN(50), to)
-						parts[p].Add(of[at:end], xs[at:end], ys[at:end])
+						if r.IntN(2) == 0 {
+							parts[p].Add(of[at:end], xs[at:end], ys[at:end])
+						} else {
+							for g := range uint32(groups) { // one group after the other
+								rows := []int32{} // none, unlike nil
+								for i := at; i < end; i++ {
+									if of[i] == g {
+										rows = append(rows, int32(i))
+									}
+								}
+								parts[p].AddList(g, rows, xs, ys)
+							}
+						}
 						at = end
 					}
 				}
@@ -172,6 +184,16 @@ func TestPairsOfManyGroups(t *testing.T) {
 	allSquares.Resize(groups)
 	oneSquares.Resize(groups)
 	all.Add(of, xs, ys)
+	lists := Pairs{s: make([]shortPair, groups), n: make([]int64, groups), x: all.x, y: all.y}
+	for g := range uint32(groups) {
+		var lx, ly []float64
+		for i := range xs {
+			if of[i] == g {
+				lx, ly = append(lx, xs[i]), append(ly, ys[i])
+			}
+		}
+		lists.AddList(g, nil, lx, ly)
+	}
 	AddSquares(&allSquares, of, xs)
 	one.x, one.y, oneSquares.base = all.x, all.y, allSquares.base
 	for i := range xs {
@@ -181,6 +203,9 @@ func TestPairsOfManyGroups(t *testing.T) {
 	for g := range groups {
 		if a, b := all.Append(nil, g), one.Append(nil, g); !bytes.Equal(a, b) {
 			t.Errorf("the pairs of group %d are %x, not %x", g, a, b)
+		}
+		if a, b := lists.Append(nil, g), one.Append(nil, g); !bytes.Equal(a, b) {
+			t.Errorf("the pairs of the list of group %d are %x, not %x", g, a, b)
 		}
 		if a, b := allSquares.Append(nil, g), oneSquares.Append(nil, g); !bytes.Equal(a, b) {
 			t.Errorf("the squares of group %d are %x, not %x", g, a, b)

@@ -75,19 +75,7 @@ func AddSquareSpans[T float32 | float64](t *Squares, spans [][2]int32, lo int32,
 	var sum shortSquares
 	for i, v := range vals {
 		if counts == nil || counts[i+1] > counts[i] {
-			b := math.Float64bits(float64(v))
-			e, m := uint(int(b>>52)&0x7ff-base), b&mantissa|1<<52
-			if base == 0 || e > 63 {
-				var ok bool
-				if m, e, ok = odd(b, base); !ok {
-					return false
-				}
-			}
-			add128(&sum.x, m, e, uint64(int64(b)>>63))
-			high, low := bits.Mul64(m, m)
-			add256(&sum.xx, high, low, 2*e, 0)
-			sum.n++
-			if sum.full() {
+			if !sum.add(float64(v), base) || sum.n%fullRows == 0 && !sum.carry() {
 				return false
 			}
 		}
@@ -96,19 +84,14 @@ func AddSquareSpans[T float32 | float64](t *Squares, spans [][2]int32, lo int32,
 	for k, s := range spans {
 		a, b, x := &sums[s[0]-lo], &sums[s[1]-lo], &t.s[k]
 		x.n = b.n - a.n
-		subWords(x.x[:], b.x[:], a.x[:])
-		subWords(x.xx[:], b.xx[:], a.xx[:])
-		if x.full() {
+		x.x = limbs2{b.x[0] - a.x[0], b.x[1] - a.x[1]}
+		for j := range x.xx {
+			x.xx[j] = b.xx[j] - a.xx[j]
+		}
+		if !x.carry() {
 			clear(t.s[:k+1])
 			return false
 		}
 	}
 	return true
-}
-
-func subWords(to, a, b []uint64) {
-	c := uint64(0)
-	for i, v := range a {
-		to[i], c = bits.Sub64(v, b[i], c)
-	}
 }

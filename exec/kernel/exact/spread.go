@@ -163,6 +163,12 @@ func spreadOf(xy fixed, xyUnit int, x fixed, xUnit int, y fixed, yUnit int, n in
 	return all.over(uint64(n), unit)
 }
 
+// WordSpread is Σxy − Σx Σy / N of whole numbers, rounded once; false where it may be so large or so small that
+// it must be found otherwise. n is at least 1.
+func WordSpread(xy *[4]uint64, x, y *[2]uint64, n int64) (float64, bool) {
+	return wordSpread(xy, x, y, n, 0)
+}
+
 // wordSpread is spreadOf of words, where the unit of Σxy is that of Σx Σy.
 func wordSpread(xy *[4]uint64, x, y *[2]uint64, n int64, unit int) (float64, bool) {
 	// N Σxy, of its size.
@@ -254,7 +260,21 @@ func quotient(d *[5]uint64, n uint64, unit int) (float64, bool) {
 	if rest != 0 {
 		lo |= 1 // it is no tie
 	}
-	return roundBits(hi, lo, at), true
+	return roundNormal(hi, lo, at), true
+}
+
+// roundNormal is roundBits of a number whose result is a normal float64, hi not being 0.
+func roundNormal(hi, lo uint64, unit int) float64 {
+	z := bits.LeadingZeros64(hi)
+	hi, lo = hi<<z|lo>>1>>(63-z), lo<<z
+	m, rest := hi>>11, hi<<53 // of 2^64
+	if lo != 0 {
+		rest |= 1
+	}
+	if rest > 1<<63 || rest == 1<<63 && m&1 == 1 {
+		m++
+	}
+	return math.Float64frombits(uint64(unit+64+11-z+1075-1)<<52 + m)
 }
 
 // roundBits returns hi·2^(64+unit) + lo·2^unit, rounded to the nearest, ties to

@@ -4,12 +4,11 @@ import (
 	"encoding/binary"
 	"math"
 	"math/bits"
-	"unsafe"
 
 	"github.com/tributarydb/tributary/exec/kernel/f64"
 )
 
-// Squares are sums of float64s and of their squares, one of each a group, none of which is rounded, as
+// Squares are sums of float64s and of their squares, one of each a group, none of which is rounded, in limbs as
 // Pairs are of two variables. A group is one line of a cache.
 //
 // What is sent of it is three sums as Sums has them, of values and of the high and the low bits of squares:
@@ -24,9 +23,9 @@ type Squares struct {
 
 type shortSquares struct {
 	n  int64
-	x  [2]uint64
-	xx [4]uint64
-	_  uint64
+	x  limbs2
+	xx limbs4
+	_  int64
 }
 
 type longSquares struct{ x, xx Long }
@@ -35,13 +34,14 @@ type squaresScratch struct {
 	splits f64.Splits
 	x      [f64.SplitRows]float64
 	groups [f64.SplitRows]uint32
+	lanes  [6][8]int64
 }
 
 const (
 	shortSquaresBytes = 64
 	longSquaresBytes  = 2 * longBytes
 	// squaresBytes is the size of the scratch, about, which a thread has once.
-	squaresBytes = 4*3*f64.SplitRows + 1024
+	squaresBytes = 4*3*f64.SplitRows + 2048
 
 	// sentBits are those of squares that are sent as the low ones.
 	sentBits = 125
@@ -65,13 +65,7 @@ func (t *Squares) Held() int64 {
 func (t *Squares) N(g int) int64 { return t.s[g].n }
 
 // squareBase is the base for the first values.
-func squareBase[T float32 | float64](vals []T) int32 {
-	base := baseOf(vals)
-	if base == 0 {
-		return 0
-	}
-	return min(max(base, leastPairBase), lastSquareBase)
-}
+func squareBase[T float32 | float64](vals []T) int32 { return min(pairBase(vals), lastSquareBase) }
 
 // AddSquares adds vals[i] to group groups[i].
 func AddSquares[T float32 | float64](t *Squares, groups []uint32, vals []T) {
@@ -92,14 +86,17 @@ func AddSquares[T float32 | float64](t *Squares, groups []uint32, vals []T) {
 // addSquaresWide adds values as far as the processor's loop goes, and returns how many.
 func addSquaresWide[T float32 | float64](t *Squares, groups []uint32, vals []T) int {
 	xs, ok := any(vals).([]float64)
-	if !ok || !wide || t.base == 0 {
+	n := len(groups) &^ 7
+	if !ok || !wide || n == 0 || t.base == 0 {
 		return 0
 	}
-	_ = xs[len(groups)-1]
-	n := addSquareSums((*uint64)(unsafe.Pointer(&t.s[0])), &groups[0], &xs[0], len(groups), int(t.base))
+	_ = xs[n-1]
+	n = addSquareSums(&t.s[0].n, &groups[0], &xs[0], n, int(t.base), farOf(len(t.s)))
 	if n > 0 {
-		if g := groups[n-1]; t.s[g].full() {
-			t.flush(g)
+		for _, g := range groups[n-8 : n] {
+			if t.s[g].n%fullRows < 8 {
+				t.carry(g)
+			}
 		}
 	}
 	return n
@@ -112,7 +109,7 @@ func (t *Squares) touch(groups []uint32) {
 	}
 	n := t.touched
 	for _, g := range groups {
-		n += t.s[g].x[0]
+		n += uint64(t.s[g].x[0])
 	}
 	t.touched = n
 }
@@ -121,32 +118,60 @@ func addSquares[T float32 | float64](t *Squares, groups []uint32, vals []T) {
 	s, base := t.s, int(t.base)
 	vals = vals[:len(groups)]
 	for i, g := range groups {
-		b := math.Float64bits(float64(vals[i]))
-		e, m := uint(int(b>>52)&0x7ff-base), b&mantissa|1<<52
 		p := &s[g]
-		p.n++
-		if base == 0 || e > 63 {
-			var ok bool
-			if m, e, ok = odd(b, base); !ok {
-				t.beyond(g).add(float64(vals[i]))
-				if p.n%fullRows == 0 && p.full() {
-					t.flush(g)
-				}
-				continue
-			}
+		if !p.add(float64(vals[i]), base) {
+			t.beyond(g).add(float64(vals[i]))
 		}
-		add128(&p.x, m, e, uint64(int64(b)>>63))
-		hi, lo := bits.Mul64(m, m)
-		add256(&p.xx, hi, lo, 2*e, 0)
-		if p.full() {
-			t.flush(g)
+		if p.n%fullRows == 0 {
+			t.carry(g)
 		}
 	}
 }
 
-// full is that of shortPair.
-func (p *shortSquares) full() bool {
-	return ((p.x[1]^p.x[1]<<1)|(p.xx[3]^p.xx[3]<<1))>>62 != 0
+// add counts a value, and adds it if it fits.
+func (p *shortSquares) add(x float64, base int) bool {
+	b := math.Float64bits(x)
+	e, m := uint(int(b>>52)&0x7ff-base), b&mantissa|1<<52
+	p.n++
+	if base == 0 || e > lastExponent {
+		var ok bool
+		if m, e, ok = odd(b, base); !ok {
+			return false
+		}
+	}
+	p.x.add(m, e, int64(b)>>63)
+	p.xx.add(m, m, 2*e, 0)
+	return true
+}
+
+// carry carries in the sums of a group, and moves them to its Longs where they are full.
+func (t *Squares) carry(g uint32) {
+	if !t.s[g].carry() {
+		t.flush(g)
+	}
+}
+
+func (p *shortSquares) carry() bool {
+	x, xx := p.x.carry(), p.xx.carry()
+	return x && xx
+}
+
+// squareWords are sums of values and of squares in two's complement.
+type squareWords struct {
+	x  [2]uint64
+	xx [4]uint64
+}
+
+func (p *shortSquares) words() squareWords { return squareWords{p.x.words(), p.xx.words()} }
+
+// set has sums that words are; false, and what it was, where it has no room for them.
+func (p *shortSquares) set(w *squareWords) bool {
+	q := *p
+	ok := q.x.set(w.x[:]) && q.xx.set(w.xx[:])
+	if ok {
+		*p = q
+	}
+	return ok
 }
 
 func (l *longSquares) add(x float64) {
@@ -155,10 +180,12 @@ func (l *longSquares) add(x float64) {
 }
 
 // addShort adds sums of a base, which is 0 where it is not chosen.
-func (l *longSquares) addShort(p *shortSquares, base int32) {
+func (l *longSquares) addShort(p *shortSquares, base int32) { l.addWords(p.words(), base) }
+
+func (l *longSquares) addWords(w squareWords, base int32) {
 	if base > 0 {
-		l.x.addWords(uint(base-1), p.x[:])
-		l.xx.addWords(uint(2*base-1076), p.xx[:])
+		l.x.addWords(uint(base-1), w.x[:])
+		l.xx.addWords(uint(2*base-1076), w.xx[:])
 	}
 }
 
@@ -179,7 +206,7 @@ func (t *Squares) beyond(g uint32) *longSquares {
 func (t *Squares) flush(g uint32) {
 	p := &t.s[g]
 	t.beyond(g).addShort(p, t.base)
-	p.x, p.xx = [2]uint64{}, [4]uint64{}
+	p.x, p.xx = limbs2{}, limbs4{}
 }
 
 // AddSquaresList adds the values of some rows, all if rows is nil, to one group, many at
@@ -195,7 +222,9 @@ func AddSquaresList[T float32 | float64](t *Squares, g uint32, rows []int32, val
 			k &^= f64.Lanes - 1
 		}
 		x := s.x[:k]
-		if rows == nil {
+		if f, ok := any(vals).([]float64); ok && rows == nil {
+			x = f[at : at+k]
+		} else if rows == nil {
 			for i, v := range vals[at : at+k] {
 				x[i] = float64(v)
 			}
@@ -208,6 +237,10 @@ func AddSquaresList[T float32 | float64](t *Squares, g uint32, rows []int32, val
 		if k >= splitLeast {
 			if t.base == 0 {
 				t.base = squareBase(x)
+			}
+			if k := t.addRun(g, x); k > 0 {
+				at -= len(x) - k
+				continue
 			}
 			if _, _, parts, ok := f64.ColumnSplits(&s.splits, x, 1); ok[0] {
 				t.s[g].n += int64(k)
@@ -223,21 +256,56 @@ func AddSquaresList[T float32 | float64](t *Squares, g uint32, rows []int32, val
 	}
 }
 
+// addRun adds values as far as the processor's loop for one group goes, and returns how many.
+func (t *Squares) addRun(g uint32, xs []float64) int {
+	if !wide || t.base == 0 {
+		return 0
+	}
+	s := t.scratch
+	clear(s.lanes[:])
+	n := addSquareRun(&s.lanes[0][0], &xs[0], len(xs)&^7, int(t.base))
+	if n > 0 {
+		t.carry(g)
+		p := &t.s[g]
+		p.n += int64(n)
+		for _, v := range &s.lanes[0] {
+			p.x[0] += v
+		}
+		for _, v := range &s.lanes[1] {
+			p.x[1] += v
+		}
+		for i := range p.xx {
+			for _, v := range &s.lanes[2+i] {
+				p.xx[i] += v
+			}
+		}
+		t.carry(g)
+	}
+	return n
+}
+
 // addParts adds sums that are known in parts.
 func (t *Squares) addParts(g uint32, x, xx []float64) {
-	p, base := &t.s[g], int(t.base)
+	base, s := int(t.base), t.s[g].words()
 	for _, v := range x {
-		if w, exp := words(v); !addAt(p.x[:], w, exp-base) || base == 0 {
+		if w, exp := words(v); !addAt(s.x[:], w, exp-base) || base == 0 {
 			t.beyond(g).x.put(v)
 		}
 	}
 	for _, v := range xx {
-		if w, exp := words(v); !addAt(p.xx[:], w, exp+1075-2*base) || base == 0 {
+		if w, exp := words(v); !addAt(s.xx[:], w, exp+1075-2*base) || base == 0 {
 			t.beyond(g).xx.put(v)
 		}
 	}
-	if p.full() {
-		t.flush(g)
+	t.put(g, &s)
+}
+
+// put has the sums of a group, in its Longs where there is no room for them.
+func (t *Squares) put(g uint32, s *squareWords) {
+	p := &t.s[g]
+	if !p.set(s) {
+		t.beyond(g).addWords(*s, t.base)
+		p.x, p.xx = limbs2{}, limbs4{}
 	}
 }
 
@@ -291,19 +359,23 @@ func (t *Squares) Merge(groups []uint32, o *Squares, ids []uint32) {
 	t.meet(o.base)
 	for i, g := range groups {
 		k := ids[i]
-		p, q := &t.s[g], &o.s[k]
+		p, q := &t.s[g], o.s[k]
 		p.n += q.n
-		if o.base == t.base {
-			addWords(p.x[:], q.x[:])
-			addWords(p.xx[:], q.xx[:])
-		} else if c := *q; o.base != 0 && !c.move(o.base-t.base) {
-			t.beyond(g).addShort(q, o.base)
-		} else {
-			addWords(p.x[:], c.x[:])
-			addWords(p.xx[:], c.xx[:])
+		if same := o.base == t.base || o.base == 0; !same || p.n >= fullRows {
+			q.carry()
+			t.carry(g)
+			if w := q.words(); !same && (!w.move(o.base-t.base) || !q.set(&w)) {
+				t.beyond(g).addShort(&o.s[k], o.base)
+				q = shortSquares{}
+			}
 		}
-		if p.full() {
-			t.flush(g)
+		p.x[0] += q.x[0]
+		p.x[1] += q.x[1]
+		for j, v := range &q.xx {
+			p.xx[j] += v
+		}
+		if p.n >= fullRows {
+			t.carry(g)
 		}
 		if l := o.long[k]; l != nil {
 			to := t.beyond(g)
@@ -319,34 +391,27 @@ func (t *Squares) meet(base int32) {
 	if low == t.base {
 		return
 	}
-	for g := range t.s {
-		if p := &t.s[g]; t.base > 0 && !p.move(t.base-low) {
-			t.flush(uint32(g))
+	if t.base > 0 {
+		for g := range t.s {
+			p := &t.s[g]
+			if w := p.words(); !w.move(t.base-low) || !p.set(&w) {
+				t.flush(uint32(g))
+			}
 		}
 	}
 	t.base = low
 }
 
-// move has the sums in units of a base that is lower by `by`; false if there is no room for them, which leaves them
-// as they are.
-func (p *shortSquares) move(by int32) bool {
-	var x, xx fixed
-	x.fill(p.x[:]...)
-	xx.fill(p.xx[:]...)
-	if by > 64 || x.len()+int(by) > 126 || xx.len()+2*int(by) > 254 {
-		return false
-	}
-	x.shift(uint(by))
-	xx.shift(uint(2 * by))
-	copy(p.x[:], x[:])
-	copy(p.xx[:], xx[:])
-	return true
+// move has the sums in units of a base that is lower by `by`; false if there is no room for them.
+func (w *squareWords) move(by int32) bool {
+	return moved(w.x[:], int(by)) && moved(w.xx[:], 2*int(by))
 }
 
 // Append appends the bytes of the sums of group g: each of the three after its length.
 func (t *Squares) Append(dst []byte, g int) []byte {
-	p, w := &t.s[g], &t.s[g].xx
-	x, lo, hi := shortSum{p.x[0], int64(p.x[1]), p.n}, shortSum{n: p.n}, shortSum{n: p.n}
+	s, n := t.s[g].words(), t.s[g].n
+	w := &s.xx
+	x, lo, hi := shortSum{s.x[0], int64(s.x[1]), n}, shortSum{n: n}, shortSum{n: n}
 	bases := [3]int32{t.base, 0, 0}
 	var xl, xxl *Long
 	if l := t.long[uint32(g)]; l != nil {
@@ -406,20 +471,18 @@ func (t *Squares) MergeBytes(g uint32, b []byte) bool {
 	if bases[0] > 0 {
 		t.meet(min(max(bases[0], leastPairBase), lastSquareBase))
 	}
-	p, base := &t.s[g], int(t.base)
-	p.n += s[0].n
+	sums, base := t.s[g].words(), int(t.base)
+	t.s[g].n += s[0].n
 	for i, v := range s {
 		w, at := [2]uint64{v.lo, uint64(v.hi)}, uint(max(bases[i], 1)-1)
 		switch {
-		case i == 0 && (base == 0 || !addAt(p.x[:], w, int(bases[i])-base)):
+		case i == 0 && (base == 0 || !addAt(sums.x[:], w, int(bases[i])-base)):
 			t.beyond(g).x.addWords(at, w[:])
-		case i > 0 && (base == 0 || !addAt(p.xx[:], w, int(bases[i])+1075-2*base)):
+		case i > 0 && (base == 0 || !addAt(sums.xx[:], w, int(bases[i])+1075-2*base)):
 			t.beyond(g).xx.addWords(at, w[:])
 		}
 	}
-	if p.full() {
-		t.flush(g)
-	}
+	t.put(g, &sums)
 	if long {
 		to := t.beyond(g)
 		to.x.Merge(&l[0])
@@ -431,16 +494,16 @@ func (t *Squares) MergeBytes(g uint32, b []byte) bool {
 
 // Spread returns Σx² − (Σx)² / N of group g, and NaN where a value or its square is infinite.
 func (t *Squares) Spread(g int) float64 {
-	p := &t.s[g]
+	p, w := &t.s[g], t.s[g].words()
 	l := t.long[uint32(g)]
 	if l == nil {
-		if f, ok := wordSpread(&p.xx, &p.x, &p.x, max(p.n, 1), 2*(int(max(t.base, leastPairBase))-1075)); ok {
+		if f, ok := wordSpread(&w.xx, &w.x, &w.x, max(p.n, 1), 2*(int(max(t.base, leastPairBase))-1075)); ok {
 			return f
 		}
 		l = &longSquares{}
 	}
 	c := *l
-	c.addShort(p, t.base)
+	c.addWords(w, t.base)
 	c.x.n = p.n
 	return productSpread(&c.xx, &c.x, &c.x)
 }
@@ -456,21 +519,21 @@ type SquareValues struct{ *Squares }
 
 // Value is that of Sums.
 func (t SquareValues) Value(g int) (v float64, special bool) {
-	p := &t.s[g]
+	x := t.s[g].x.words()
 	if l := t.long[uint32(g)]; l != nil {
 		c := l.x
 		if t.base > 0 {
-			c.addWords(uint(t.base-1), p.x[:])
+			c.addWords(uint(t.base-1), x[:])
 		}
 		return c.Value(), c.flag != 0
 	}
-	return shortSum{lo: p.x[0], hi: int64(p.x[1])}.value(t.base), false
+	return shortSum{lo: x[0], hi: int64(x[1])}.value(t.base), false
 }
 
 // Append is that of Sums.
 func (t SquareValues) Append(dst []byte, g int) []byte {
-	p := &t.s[g]
-	dst = shortSum{p.x[0], int64(p.x[1]), p.n}.append(dst, t.base)
+	x := t.s[g].x.words()
+	dst = shortSum{x[0], int64(x[1]), t.s[g].n}.append(dst, t.base)
 	if l := t.long[uint32(g)]; l != nil {
 		c := l.x // others may read it
 		dst = c.Append(dst)

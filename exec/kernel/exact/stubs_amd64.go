@@ -5,15 +5,29 @@
 package exact
 
 // addPairs adds pairs to sums s with numbers counts as the loop of Pairs.add does.
-// It ends with one that makes its group's number a multiple of fullRows, and before one that does not fit.
-// It returns how many it has added. n is not 0, no base is.
+// It ends with eight rows of which one makes its group's number a multiple of fullRows, and before eight of which one
+// does not fit. n is a multiple of 8 and not 0, no base is 0, and far is not 0 where sums are fetched ahead.
+// It returns how many it has added.
 //
 //go:noescape
-func addPairs(s *uint64, counts *int64, groups *uint32, xs *float64, ys *float64, n int, x int, y int) int
+func addPairs(s *int64, counts *int64, groups *uint32, xs *float64, ys *float64, n int, x int, y int, far int) int
 
 // addSquareSums adds values to sums s as the loop of addSquares does.
-// It ends with one that makes its group's number a multiple of fullRows, and before one that does not fit.
-// It returns how many it has added. n is not 0, no base is.
+// It ends with eight rows of which one makes its group's number a multiple of fullRows, and before eight of which one
+// does not fit. n is a multiple of 8 and not 0, no base is 0, and far is not 0 where sums are fetched ahead.
+// It returns how many it has added.
 //
 //go:noescape
-func addSquareSums(s *uint64, groups *uint32, xs *float64, n int, x int) int
+func addSquareSums(s *int64, groups *uint32, xs *float64, n int, x int, far int) int
+
+// addPairRun adds pairs to eight numbers each of the limbs that a group of Pairs has, one after the other. It ends
+// before eight of which one does not fit. n is a multiple of 8, not 0, and at most 8·fullRows; no base is 0.
+// It returns how many it has added.
+//
+//go:noescape
+func addPairRun(lanes *int64, xs *float64, ys *float64, n int, x int, y int) int
+
+// addSquareRun is addPairRun for the limbs that a group of Squares has.
+//
+//go:noescape
+func addSquareRun(lanes *int64, xs *float64, n int, x int) int

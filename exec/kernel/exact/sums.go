@@ -65,12 +65,7 @@ func (t *Sums) N(g int) int64 { return t.s[g].n }
 
 // baseOf determines the base by the first values; 0 if these are nothing but zeros, or next to nothing.
 func baseOf[T float32 | float64](vals []T) int32 {
-	most := 0
-	for _, v := range vals {
-		if e := int(math.Float64bits(float64(v))>>52) & 0x7ff; e != 0x7ff {
-			most = max(most, e)
-		}
-	}
+	most := greatest(vals)
 	switch {
 	case most == 0:
 		return 0
@@ -78,6 +73,17 @@ func baseOf[T float32 | float64](vals []T) int32 {
 		return usualBase
 	}
 	return int32(min(max((most-otherRoom)&^15, 1), lastBase))
+}
+
+// greatest returns the exponent of the greatest of the values that are finite; 0 if there are none but zeros.
+func greatest[T float32 | float64](vals []T) int {
+	most := 0
+	for _, v := range vals {
+		if e := int(math.Float64bits(float64(v))>>52) & 0x7ff; e != 0x7ff {
+			most = max(most, e)
+		}
+	}
+	return most
 }
 
 // AddFloats adds vals[i] to group groups[i].

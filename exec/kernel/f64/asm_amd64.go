@@ -84,6 +84,8 @@ var (
 	countTwo       = choose(countTwoGo, countTwoBody, countTwoBody)
 	logs           = choose(logsGo, logsBody, logsBody)
 	exps           = choose(expsGo, expsBody, expsBody)
+	sines          = choose(sinesGo, sinesBody, sinesBody)
+	cosines        = choose(cosinesGo, cosinesBody, cosinesBody)
 )
 
 // gather32Eights and scatter32Eights use a transposition of eight by eight,
@@ -395,3 +397,6 @@ func choose[F any](goBody, avx2, avx512 F) F {
 
 func logsBody(y, x []float64) { logsAVX2(&y[0], &x[0], len(x)) }
 func expsBody(y, x []float64) { expsAVX2(&y[0], &x[0], len(x)) }
+
+func sinesBody(y, x []float64)   { sinesAVX2(&y[0], &x[0], len(x)) }
+func cosinesBody(y, x []float64) { cosinesAVX2(&y[0], &x[0], len(x)) }

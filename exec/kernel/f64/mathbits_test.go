@@ -6,11 +6,11 @@ import (
 	"testing"
 )
 
-// TestMathBits compares LogAll and ExpAll with the functions of package math, near the ends of their ranges too.
+// TestMathBits compares LogAll, ExpAll, SinAll and CosAll with the functions of package math, near the ends of their ranges too.
 func TestMathBits(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	odd := []float64{0, math.Copysign(0, -1), math.Inf(1), math.Inf(-1), math.NaN(), math.MaxFloat64, -math.MaxFloat64, math.SmallestNonzeroFloat64,
-		0x1p-1022, 0x1p-1023, 1, 2, 0.5, math.Sqrt2, math.Sqrt2 / 2, math.Nextafter(math.Sqrt2/2, 0), math.Nextafter(math.Sqrt2/2, 1), math.Nextafter(1, 0), math.Nextafter(1, 2), -1}
+		0x1p-1022, 0x1p-1023, 1, 2, 0.5, math.Sqrt2, math.Sqrt2 / 2, math.Nextafter(math.Sqrt2/2, 0), math.Nextafter(math.Sqrt2/2, 1), math.Nextafter(1, 0), math.Nextafter(1, 2), -1, 1 << 29, -1 << 29, math.Nextafter(1<<29, 0)}
 	for v := 704.0; v < 750; v += 0.25 {
 		odd = append(odd, v, -v)
 	}
@@ -39,5 +39,22 @@ func TestMathBits(t *testing.T) {
 		}
 		ExpAll(got, x)
 		sameBits(t, "exponentials", got, want)
+		for i, v := range x {
+			if r.IntN(4) == 0 {
+				x[i] = float64(r.IntN(1000)) * (math.Pi / 4) // next to where octants meet
+			} else if r.IntN(4) == 0 {
+				x[i] = v * 1e5
+			}
+		}
+		for i, v := range x {
+			want[i] = math.Sin(v)
+		}
+		SinAll(got, x)
+		sameBits(t, "sines", got, want)
+		for i, v := range x {
+			want[i] = math.Cos(v)
+		}
+		CosAll(got, x)
+		sameBits(t, "cosines", got, want)
 	}
 }

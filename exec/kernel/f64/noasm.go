@@ -121,3 +121,5 @@ func likelier(out []int64, p []float64, first, second int64) { likelierGo(out, p
 func countTwo(a, b []uint32) (second, got, both, any uint32) { return countTwoGo(a, b) }
 func logs(y, x []float64)                                    { logsGo(y, x) }
 func exps(y, x []float64)                                    { expsGo(y, x) }
+func sines(y, x []float64)                                   { sinesGo(y, x) }
+func cosines(y, x []float64)                                 { cosinesGo(y, x) }

@@ -285,3 +285,9 @@ func logsAVX2(y *float64, x *float64, n int)
 
 //go:noescape
 func expsAVX2(y *float64, x *float64, n int)
+
+//go:noescape
+func sinesAVX2(y *float64, x *float64, n int)
+
+//go:noescape
+func cosinesAVX2(y *float64, x *float64, n int)

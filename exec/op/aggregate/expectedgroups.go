@@ -16,7 +16,7 @@ const expectTimes = 4
 func (o *aggThread) expect(n int) {
 	t, threads := o.t, o.s.rt.Threads
 	want := min(int(o.s.n.Rows)/threads*9/8, expectTimes*(t.n()+n))
-	if t.rng == nil || t.n() == 0 || t.n()+n <= o.expected || want <= 2*t.n() {
+	if t.n() == 0 || t.n()+n <= o.expected || want <= 2*t.n() {
 		return
 	}
 	o.expected = want

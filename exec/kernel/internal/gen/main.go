@@ -159,6 +159,8 @@ func kernels64() {
 	countTwo()
 	logs()
 	exps()
+	sines("sinesAVX2", false)
+	sines("cosinesAVX2", true)
 }
 
 func (s isa) done() {

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"math"
+
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
@@ -98,5 +100,58 @@ func exps() {
 		VPSLLQ(Imm(52), whole, whole)
 		VMULPD(whole, x, x)
 		return x
+	})
+}
+
+// sines has the steps of math.Sin, or of math.Cos, in their order and without fused ones, for sizes below 2^29.
+func sines(name string, cosine bool) {
+	eachFour(name, func(x reg.VecVirtual) reg.VecVirtual {
+		octant, j, odd, size, n, t := XMM(), YMM(), XMM(), YMM(), YMM(), YMM()
+		VANDPD(konst(1<<63-1), x, size)
+		VMULPD(f(4/math.Pi), size, t)
+		VCVTTPD2DQY(t, octant)
+		VPSLLD(Imm(31), octant, odd)
+		VPSRLD(Imm(31), odd, odd)
+		VPADDD(odd, octant, octant)
+		VCVTDQ2PD(octant, n)
+		for _, c := range []float64{7.85398125648498535156e-1, 3.77489470793079817668e-8, 2.69515142907905952645e-15} {
+			VMULPD(f(c), n, t)
+			VSUBPD(t, size, size)
+		}
+		VPMOVSXDQ(octant, j)
+		zz, s, c, swap, sign := YMM(), YMM(), YMM(), YMM(), YMM()
+		VMULPD(size, size, zz)
+		polynomial := func(to reg.VecVirtual, coefficients ...float64) {
+			VMULPD(f(coefficients[0]), zz, to)
+			for i, k := range coefficients[1:] {
+				if i > 0 {
+					VMULPD(zz, to, to)
+				}
+				VADDPD(f(k), to, to)
+			}
+		}
+		polynomial(s, 1.58962301576546568060e-10, -2.50507477628578072866e-8, 2.75573136213857245213e-6, -1.98412698295895385996e-4, 8.33333333332211858878e-3, -1.66666666666666307295e-1)
+		VMULPD(zz, size, t)
+		VMULPD(s, t, s)
+		VADDPD(s, size, s)
+		polynomial(c, -1.13585365213876817300e-11, 2.08757008419747316778e-9, -2.75573141792967388112e-7, 2.48015872888517045348e-5, -1.38888888888730564116e-3, 4.16666666666665929218e-2)
+		VMULPD(zz, zz, t)
+		VMULPD(c, t, c)
+		VMULPD(f(0.5), zz, zz)
+		VMOVUPD(f(1), t)
+		VSUBPD(zz, t, t)
+		VADDPD(c, t, c)
+		VPSLLQ(Imm(62), j, swap) // of octants 2 and 6
+		VPSLLQ(Imm(61), j, sign) // of 4 and 6
+		if cosine {
+			VXORPD(swap, sign, sign)
+			s, c = c, s
+		} else {
+			VXORPD(x, sign, sign)
+		}
+		VBLENDVPD(swap, c, s, s)
+		VANDPD(konst(1<<63), sign, sign)
+		VXORPD(sign, s, s)
+		return s
 	})
 }
