@@ -573,3 +573,9 @@ func (s *orderedSet) close() {}
 
 // Divided reports, once there are rows, whether each thread gives a range of its own.
 func (o *sorter) Divided() bool { return o.apart }
+
+// Range returns how many rows come before those of the thread's range, and how many there are.
+func (o *sorter) Range() (before, all int64) {
+	b := o.s.split.before
+	return b[o.thread], b[len(b)-1]
+}
