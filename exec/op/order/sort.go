@@ -33,6 +33,8 @@ type Config struct {
 	// Split, where not 0, lets every thread give rows: those that agree in the
 	// first Split keys come out of one thread, in order. There is no limit then.
 	Split int
+	// Alone is up to how many rows thread 0 gives all of them nevertheless.
+	Alone int64
 }
 
 // NewSort makes the threads of a sort. The sorted rows come out of thread 0.

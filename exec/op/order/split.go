@@ -209,7 +209,7 @@ func (s *shared) divide(ctx context.Context) error {
 			n += int64(b[bin+1] - b[bin])
 		}
 		most, sum = max(most, n), sum+n
-		for t := len(split.ends); t < s.rt.Threads-1 && sum*int64(s.rt.Threads) >= rows*int64(t+1); t++ {
+		for t := len(split.ends); rows > s.cfg.Alone && t < s.rt.Threads-1 && sum*int64(s.rt.Threads) >= rows*int64(t+1); t++ {
 			split.ends, split.before = append(split.ends, bin+1), append(split.before, sum)
 		}
 	}

@@ -28,6 +28,9 @@ type ranked struct {
 	last         []byte // the keys of that
 }
 
+// rankedRows is how many rows are worth ranges: fewer come in their order, which who reads them by hand expects.
+const rankedRows = 1 << 16
+
 // rangedSort is a sort whose threads give ranges, once there are rows.
 type rangedSort interface {
 	op.Divider

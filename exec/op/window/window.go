@@ -64,6 +64,9 @@ func newSort(rt *op.Runtime, st *op.Stats, n *plan.Window, in []plan.Column, env
 		return op.NewGather(inputs), nil
 	}
 	cfg := order.Config{Given: s.give, Limit: -1, Split: s.split}
+	if countsOnly(n) {
+		cfg.Alone = rankedRows
+	}
 	for _, c := range in {
 		cfg.Types = append(cfg.Types, c.Type)
 	}
