@@ -3,6 +3,8 @@ package compare
 import (
 	"bytes"
 	"cmp"
+	"math"
+	"math/bits"
 
 	"github.com/tributarydb/tributary/exec/function"
 	"github.com/tributarydb/tributary/exec/vector"
@@ -67,14 +69,37 @@ func scaledOf(d number.Decimal, scale int32) scaled {
 	return scaled{v, more, ok}
 }
 
-// shortScaled is scaledOf of a decimal in a word, of at least the scale; of others the result is not ok.
+// shortScaled is scaledOf of a decimal in a word or two, of at least the scale; of others the result is not ok.
 func shortScaled(b []byte, scale uint8) scaled {
 	v, own, ok := number.SmallDecimalBytes(b)
+	if !ok {
+		return longScaled(b, scale)
+	}
 	more := own - int32(scale)
-	if !ok || more < 0 || more > 18 {
+	if more < 0 || more > 18 {
 		return scaled{}
 	}
 	floor, rest := checked.FloorDiv(v, int64(checked.Pow10[more]))
+	return scaled{floor, rest != 0, true}
+}
+
+// longScaled is shortScaled of two words, as averages have.
+func longScaled(b []byte, scale uint8) scaled {
+	negative, hi, lo, own, ok := number.DecimalWords(b)
+	more := own - int32(scale)
+	if !ok || more < 0 || more > 19 || hi >= checked.Pow10[more] {
+		return scaled{}
+	}
+	whole, rest := bits.Div64(hi, lo, checked.Pow10[more])
+	if whole > math.MaxInt64 {
+		return scaled{}
+	}
+	floor := int64(whole)
+	if negative {
+		if floor = -floor; rest != 0 {
+			floor--
+		}
+	}
 	return scaled{floor, rest != 0, true}
 }
 

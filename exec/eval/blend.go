@@ -70,12 +70,11 @@ func (x *armTexts) of(fr *frame, arm []uint8) *vector.Vec {
 
 // flags makes the bitmap of the rows whose arm has a flag.
 func flags(a *vector.Arena, arm []uint8, flag *[256]uint8) []byte {
-	out := vector.Alloc[byte](a, batch.BitmapBytes(len(arm)))
-	clear(out)
+	is := vector.Alloc[uint8](a, len(arm))
 	for i, k := range arm {
-		out[i>>3] |= flag[k] << (i & 7)
+		is[i] = flag[k]
 	}
-	return out
+	return vector.PackBits(a, is)
 }
 
 // blend computes the arms of a CASE of fixed width, and gives each row the value of its arm.

@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"math/bits"
 
-	"github.com/tributarydb/tributary/exec/batch"
 	"github.com/tributarydb/tributary/exec/vector"
 	"github.com/tributarydb/tributary/planner/expr"
 	"github.com/tributarydb/tributary/sql/types"
@@ -58,6 +57,9 @@ func (c *compiler) caseOf(e *expr.Case) (node, error) {
 func (n *caseNode) rest() { n.at = vector.Places{} }
 
 func (n *caseNode) eval(fr *frame) (*vector.Vec, error) {
+	if len(n.conds) == 1 && n.arms[0].harmless && n.arms[0].light && n.arms[1].null() && fixedWidth(n.typ.Form()) {
+		return n.orNull(fr)
+	}
 	arm, count, err := n.choose(fr)
 	if err != nil {
 		return nil, err
@@ -102,6 +104,24 @@ func (n *caseNode) eval(fr *frame) (*vector.Vec, error) {
 		parts = append(parts, vector.Part{Rows: rows, V: v})
 	}
 	return n.at.Scatter(fr.a, fr.n, n.typ, parts)
+}
+
+// orNull is the eval of a result that is computed for all rows, beside NULLs.
+func (n *caseNode) orNull(fr *frame) (*vector.Vec, error) {
+	cond, err := n.conds[0].eval(fr)
+	if err != nil {
+		return nil, err
+	}
+	t := vector.True(fr.a, cond)
+	count := vector.CountBytes(t)
+	if count == 0 {
+		return vector.NewNull(fr.n), nil
+	}
+	v, err := n.arms[0].eval(fr)
+	if err != nil || count == fr.n || v.AllNull() {
+		return v, err
+	}
+	return v.Spread(fr.a).Where(fr.a, vector.PackBits(fr.a, t)), nil
 }
 
 // choose returns the arm of each row, and how many rows each arm has.
@@ -168,13 +188,11 @@ func take(arm, open, t []uint8, k, last uint8) int {
 
 // bitsOf makes the bitmap of the rows of an arm.
 func bitsOf(a *vector.Arena, arm []uint8, k uint8) []byte {
-	out := vector.Alloc[byte](a, batch.BitmapBytes(len(arm)))
-	clear(out)
+	is := vector.Alloc[uint8](a, len(arm))
 	for i, x := range arm {
-		// 1 where x is k
-		out[i>>3] |= byte((uint16(x^k)-1)>>15) << (i & 7)
+		is[i] = uint8((uint16(x^k) - 1) >> 15) // 1 where x is k
 	}
-	return out
+	return vector.PackBits(a, is)
 }
 
 func countUp(a *vector.Arena, n int) []int32 {

@@ -225,7 +225,14 @@ func (n *roundedQuotientNode) eval(fr *frame) (*vector.Vec, error) {
 		by = mathfn.NewDivisor(y[0] * n.down)
 	}
 	scale := int(max(n.at[0].Scale, n.at[1].Scale))
-	for i := range out {
+	sure := 0 // rows that are floored already
+	for i := 0; i < len(out); i++ {
+		if reciprocal && i >= sure {
+			if sure = n.floor(out, x, i, y[0]*n.down, &by, scale); sure > i {
+				i = sure - 1
+				continue
+			}
+		}
 		if valid != nil && valid[i>>3]>>(i&7)&1 == 0 {
 			continue
 		}
@@ -255,6 +262,29 @@ func (n *roundedQuotientNode) eval(fr *frame) (*vector.Vec, error) {
 		}
 	}
 	return vector.NewFixed(vector.I64, out, valid), nil
+}
+
+// floor divides rows from at on by a constant and rounds down, up to the first row whose quotient is so large, or so near to
+// the next whole number, that it needs a closer look. It returns that row. What it writes for NULLs does not matter.
+func (n *roundedQuotientNode) floor(out, x []int64, at int, d int64, by *mathfn.Divisor, scale int) int {
+	last := max(8, scale) - n.places // the last place that all quotients below the limit have
+	if n.by != rewrite.Floor || d < 0 || last < 6 || last >= len(mathfn.Pow10) {
+		return at
+	}
+	limit, near := uint64(mathfn.Pow10[12+n.places]/2), d/mathfn.Pow10[last]
+	out, up := out[:len(x)], n.up
+	for i := at; i < len(x); i++ {
+		v := x[i] * up
+		q := by.Quo(v)
+		rest := v - q*d
+		below := rest >> 63
+		q += below
+		if rest += d & below; d-rest <= near || uint64(q)+limit >= 2*limit {
+			return i
+		}
+		out[i] = q
+	}
+	return len(x)
 }
 
 // round returns what the quotient of numerics of at most a scale is rounded to, which is q, truncated, and rest / by;

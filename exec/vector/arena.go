@@ -2,8 +2,6 @@ package vector
 
 import (
 	"bytes"
-	"encoding/binary"
-	"math/bits"
 	"unsafe"
 
 	"github.com/apache/arrow/go/v15/arrow/memory"
@@ -260,45 +258,10 @@ func CloneBits(a *Arena, b []byte, n int) []byte {
 	return out
 }
 
-// unpackBits writes bits from off on as bytes 0 and 1.
-func unpackBits(out []uint8, b []byte, off int) {
-	for i := range out {
-		j := i + off
-		out[i] = b[j>>3] >> (j & 7) & 1
-	}
-}
-
-// packBits makes a bitmap of bytes 0 and 1. A NULL row's byte is arbitrary and must not affect the
-// bits of the rows beside it.
-func packBits(v []uint8) []byte {
-	out := make([]byte, batch.BitmapBytes(len(v)))
-	i := 0
-	for ; i+8 <= len(v); i += 8 {
-		// Byte k's bit moves to bit 56 + k.
-		out[i>>3] = byte(binary.LittleEndian.Uint64(v[i:]) & 0x0101010101010101 * 0x0102040810204080 >> 56)
-	}
-	for ; i < len(v); i++ {
-		out[i>>3] |= v[i] & 1 << (i & 7)
-	}
-	return out
-}
-
 // ByteOf returns 1 for true, 0 for false.
 func ByteOf(b bool) uint8 {
 	if b {
 		return 1
 	}
 	return 0
-}
-
-// CountBytes counts the ones among bytes 0 and 1.
-func CountBytes(v []uint8) int {
-	n, i := 0, 0
-	for ; i+8 <= len(v); i += 8 {
-		n += bits.OnesCount64(binary.LittleEndian.Uint64(v[i:]))
-	}
-	for ; i < len(v); i++ {
-		n += int(v[i])
-	}
-	return n
 }

@@ -178,7 +178,7 @@ func (v *Vec) asArrow(dt arrow.DataType) (arrow.Array, error) {
 	case Null:
 		return batch.Nulls(dt, v.N), nil
 	case Bool:
-		return batch.FromBits(packBits(Values[uint8](v)), v.Valid, v.N), nil
+		return batch.FromBits(PackBits(nil, Values[uint8](v)), v.Valid, v.N), nil
 	case Str, Bin:
 		return batch.FromOffsets(dt, v.Off, v.Data, v.Valid), nil
 	case Dict:

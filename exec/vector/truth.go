@@ -2,8 +2,6 @@ package vector
 
 import (
 	"unsafe"
-
-	"github.com/tributarydb/tributary/exec/batch"
 )
 
 // NewBool makes a column of booleans, a byte a row.
@@ -33,10 +31,7 @@ func Truth(a *Arena, v *Vec) (t, f []uint8) {
 			t[i], f[i] = x, 1-x
 		}
 	default:
-		for i, x := range Values[uint8](v) {
-			ok := v.Valid[i>>3] >> (i & 7) & 1
-			t[i], f[i] = x&ok, (1-x)&ok
-		}
+		known(t, f, Values[uint8](v), v.Valid)
 	}
 	return t, f
 }
@@ -45,6 +40,11 @@ func Truth(a *Arena, v *Vec) (t, f []uint8) {
 func True(a *Arena, v *Vec) []uint8 {
 	if v.Kind == Bool && !v.One && v.Valid == nil {
 		return Values[uint8](v)
+	}
+	if v.Kind == Bool && !v.One {
+		t := Alloc[uint8](a, v.N)
+		known(t, nil, Values[uint8](v), v.Valid)
+		return t
 	}
 	t, _ := Truth(a, v)
 	return t
@@ -59,18 +59,12 @@ func (v *Vec) Where(a *Arena, rows []byte) *Vec {
 
 // FromTruth is the inverse of Truth.
 func FromTruth(a *Arena, t, f []uint8) *Vec {
-	n := len(t)
-	known := 0
-	for i := range t {
-		known += int(t[i] | f[i])
+	some := Alloc[uint8](a, len(t)) // t or f
+	for i := range some {
+		some[i] = t[i] | f[i]
 	}
-	if known == n {
+	if CountBytes(some) == len(t) {
 		return NewBool(t, nil)
 	}
-	valid := Alloc[byte](a, batch.BitmapBytes(n))
-	clear(valid)
-	for i := range t {
-		valid[i>>3] |= (t[i] | f[i]) << (i & 7)
-	}
-	return NewBool(t, valid)
+	return NewBool(t, PackBits(a, some))
 }

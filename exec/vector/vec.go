@@ -216,7 +216,7 @@ func (v *Vec) ToArrow(t types.Type) (arrow.Array, error) {
 	case Null:
 		return batch.Nulls(dt, n), nil
 	case Bool:
-		return batch.FromBits(packBits(Values[uint8](v)), v.Valid, n), nil
+		return batch.FromBits(PackBits(nil, Values[uint8](v)), v.Valid, n), nil
 	case I16:
 		return batch.FromSlice(dt, Values[int16](v), v.Valid), nil
 	case I32:

@@ -362,6 +362,10 @@ func (w *narrower) expr(e expr.Expr) expr.Expr {
 			return e
 		}
 		return e.With([]expr.Expr{arg})
+	case *expr.Distinct:
+		if sides, _, ok := w.rebind(e.Eq, []expr.Expr{e.L, e.R}, types.Bool); ok {
+			return e.With(sides)
+		}
 	case *expr.In:
 		if in := w.member(e); in != nil {
 			return in

@@ -70,8 +70,14 @@ func (r *Relation) Ndv(e expr.Expr) float64 {
 	case *expr.Const:
 		return 1
 	case *expr.Call:
-		// A function of columns has at most the product of their values.
-		most = r.most(x)
+		// A function has at most the product of its arguments' values, as it has of its columns'.
+		of := 1.0
+		for _, a := range x.Args {
+			of *= r.Ndv(a)
+		}
+		most = min(r.most(x), of)
+	case *expr.Cast:
+		most = r.Ndv(x.Arg)
 	case *expr.Case:
 		n := 1.0
 		for _, w := range x.Whens {

@@ -15,17 +15,18 @@ func TestWholeWindows(t *testing.T) {
 	w := plantest.Small(t)
 	w.Resize("u", 1e6)
 	for sql, joins := range map[string]int{
-		"SELECT a, b, sum(a) OVER (PARTITION BY b), avg(d) OVER (PARTITION BY b) FROM t":                              1,
-		"SELECT a, d - avg(d) OVER w, count(*) OVER w FROM t WINDOW w AS (PARTITION BY c)":                            1,
-		"SELECT a, max(b) OVER (PARTITION BY c), min(b) OVER (PARTITION BY b % 3), sum(b) OVER () FROM t WHERE a > 1": 3,
-		"SELECT y, x, count(x) FILTER (WHERE x > 2) OVER (PARTITION BY y, x) FROM u":                                  1,
-		"SELECT * FROM (SELECT a, b, max(a) OVER (PARTITION BY b) AS m FROM t) x WHERE a = m":                         1,
-		"SELECT a, sum(b) OVER (PARTITION BY c ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING) FROM t":      1,
-		"SELECT b, count(*), sum(count(*)) OVER () FROM t GROUP BY b":                                                 0, // over groups
-		"SELECT a, row_number() OVER (PARTITION BY b ORDER BY a), sum(a) OVER (PARTITION BY b) FROM t":                0, // one sort serves both
-		"SELECT a, sum(b) OVER (PARTITION BY a) FROM t":                                                               0, // a row a partition
-		"SELECT t.a, sum(u.x) OVER (PARTITION BY t.b) FROM t JOIN u ON t.a = u.a":                                     0, // over a join
-		"SELECT k, sum(v) OVER (PARTITION BY v) FROM s":                                                               0, // small
+		"SELECT a, b, sum(a) OVER (PARTITION BY b), avg(d) OVER (PARTITION BY b) FROM t":                                    1,
+		"SELECT a, d - avg(d) OVER w, count(*) OVER w FROM t WINDOW w AS (PARTITION BY c)":                                  1,
+		"SELECT a, max(b) OVER (PARTITION BY c), min(b) OVER (PARTITION BY b % 3), sum(b) OVER () FROM t WHERE a > 1":       3,
+		"SELECT y, x, count(x) FILTER (WHERE x > 2) OVER (PARTITION BY y, x) FROM u":                                        1,
+		"SELECT * FROM (SELECT a, b, max(a) OVER (PARTITION BY b) AS m FROM t) x WHERE a = m":                               1,
+		"SELECT a, sum(b) OVER (PARTITION BY c ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING) FROM t":            1,
+		"SELECT a, sum(a) OVER (PARTITION BY d * 1.00, b::float8 / 7), b - avg(b) OVER (PARTITION BY d) FROM t WHERE b < 3": 2, // by numbers
+		"SELECT b, count(*), sum(count(*)) OVER () FROM t GROUP BY b":                                                       0, // over groups
+		"SELECT a, row_number() OVER (PARTITION BY b ORDER BY a), sum(a) OVER (PARTITION BY b) FROM t":                      0, // one sort serves both
+		"SELECT a, sum(b) OVER (PARTITION BY a) FROM t":                                                                     0, // a row a partition
+		"SELECT t.a, sum(u.x) OVER (PARTITION BY t.b) FROM t JOIN u ON t.a = u.a":                                           0, // over a join
+		"SELECT k, sum(v) OVER (PARTITION BY v) FROM s":                                                                     0, // small
 	} {
 		w.Resize("t", 1e6)
 		if strings.Contains(sql, "PARTITION BY a)") {

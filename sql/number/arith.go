@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"math/big"
+	"math/bits"
 
 	"github.com/tributarydb/tributary/sql/checked"
 	"github.com/tributarydb/tributary/sql/pgerr"
@@ -124,6 +125,9 @@ func (d Decimal) Add(e Decimal) (Decimal, error) {
 			}
 		}
 	}
+	if r, ok := addWords(d, e); ok {
+		return r, nil
+	}
 	a, b, scale := alignBig(d, e)
 	return mkDecimal(new(big.Int).Add(a, b), scale).checked()
 }
@@ -145,7 +149,8 @@ func (d Decimal) Mul(e Decimal) (Decimal, error) {
 		if c, ok := checked.Mul(d.coef, e.coef); ok {
 			r = Decimal{coef: c, scale: scale}
 		} else {
-			r = mkDecimal(new(big.Int).Mul(d.coefBig(), e.coefBig()), scale)
+			hi, lo := bits.Mul64(checked.Abs(d.coef), checked.Abs(e.coef))
+			r = decimalOfWords(d.coef < 0 != (e.coef < 0), hi, lo, scale)
 		}
 	} else {
 		r = mkDecimal(new(big.Int).Mul(d.coefBig(), e.coefBig()), scale)

@@ -33,6 +33,8 @@ type Config struct {
 	// Split, where not 0, lets every thread give rows: those that agree in the
 	// first Split keys come out of one thread, in order. There is no limit then.
 	Split int
+	// Alone is up to how many rows thread 0 gives all of them nevertheless.
+	Alone int64
 }
 
 // NewSort makes the threads of a sort. The sorted rows come out of thread 0.
@@ -573,3 +575,9 @@ func (s *orderedSet) close() {}
 
 // Divided reports, once there are rows, whether each thread gives a range of its own.
 func (o *sorter) Divided() bool { return o.apart }
+
+// Range returns how many rows come before those of the thread's range, and how many there are.
+func (o *sorter) Range() (before, all int64) {
+	b := o.s.split.before
+	return b[o.thread], b[len(b)-1]
+}

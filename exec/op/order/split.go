@@ -32,6 +32,7 @@ type ranges struct {
 	set    *rowset.Set // the rows of all threads; nil: they are not divided
 	begins [][]uint16  // by chunk: where the rows of each bin begin, and its end
 	ends   []int       // by thread: the bin after its last
+	before []int64     // by thread: how many rows come before its first, and at the end how many there are
 }
 
 const (
@@ -201,18 +202,19 @@ func (s *shared) divide(ctx context.Context) error {
 	// Threads have as many bins as make their share of the rows.
 	bins := split.cuts.n()
 	var most, sum int64 // rows of the largest bin, and of all so far
+	split.before = []int64{0}
 	for bin := range bins {
 		n := int64(0)
 		for _, b := range split.begins {
 			n += int64(b[bin+1] - b[bin])
 		}
 		most, sum = max(most, n), sum+n
-		for t := len(split.ends); t < s.rt.Threads-1 && sum*int64(s.rt.Threads) >= rows*int64(t+1); t++ {
-			split.ends = append(split.ends, bin+1)
+		for t := len(split.ends); rows > s.cfg.Alone && t < s.rt.Threads-1 && sum*int64(s.rt.Threads) >= rows*int64(t+1); t++ {
+			split.ends, split.before = append(split.ends, bin+1), append(split.before, sum)
 		}
 	}
 	for len(split.ends) < s.rt.Threads {
-		split.ends = append(split.ends, bins)
+		split.ends, split.before = append(split.ends, bins), append(split.before, sum)
 	}
 	used, need := int64(0), set.Bytes()+2*int64(bins+1)*int64(len(split.begins))
 	for _, l := range all {

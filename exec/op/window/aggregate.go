@@ -76,9 +76,9 @@ func (f *call) aggregate(ctx context.Context, r *rows, p *block) (arrow.Array, e
 				return nil, 0, err
 			}
 			cur.Resize(len(frames))
-			if a, ok := cur.(agg.Spanner); ok && r.file == nil {
-				if spans := spansOf(frames, cr.begins[0]); spans != nil && a.UpdateSpans(spans, of.args) {
-					return cur, 0, nil
+			if cr.spans && r.file == nil {
+				if all, err := f.differences(frames, cr.begins[0], of.args); all != nil || err != nil {
+					return all, 0, err
 				}
 			}
 			for k, x := range frames {
@@ -164,28 +164,78 @@ func (f *call) bySpans(ctx context.Context, fr *frameSet, args []arrow.Array, sh
 	return kernel.Concat(f.item.Call.Typ.Arrow(), arrays), nil
 }
 
-// spansOf are the rows of frames without gaps, counted from base on, if there are not many more rows than frames; else nil.
-func spansOf(frames []frame, base int64) [][2]int32 {
-	lo, hi := int64(math.MaxInt64), int64(0)
-	for _, x := range frames {
-		if x.rest != nil {
-			return nil
+// differences are the states of frames by differences of sums, those of what EXCLUDE leaves of a frame put together; nil
+// if that is not possible.
+func (f *call) differences(frames []frame, base int64, args []arrow.Array) (agg.Agg, error) {
+	var all agg.Agg
+	groups := make([]uint32, len(frames))
+	for part := range 3 {
+		spans, ok := spansOf(frames, part, base)
+		if !ok {
+			return nil, nil
 		}
-		if x.from < x.to {
+		if spans == nil && (all != nil || part < 2) {
+			continue // no frame has rows there
+		}
+		cur, err := f.fresh()
+		if err != nil {
+			return nil, err
+		}
+		cur.Resize(len(frames))
+		if spans != nil && !cur.(agg.Spanner).UpdateSpans(spans, args) {
+			return nil, nil
+		}
+		if all == nil {
+			all = cur
+			continue
+		}
+		m, ok := all.(agg.Merger)
+		if !ok {
+			return nil, nil
+		}
+		for k := range groups {
+			groups[k] = uint32(k)
+		}
+		if err := m.MergeFrom(groups, cur, groups); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// spansOf are the rows of one part of each frame, counted from base on; nil where there are none. It returns false if there are
+// many more rows than frames.
+func spansOf(frames []frame, part int, base int64) ([][2]int32, bool) {
+	of := func(x *frame) span {
+		switch {
+		case part == 0:
+			return x.span
+		case x.rest == nil:
+			return span{}
+		}
+		return x.rest[part-1]
+	}
+	lo, hi := int64(math.MaxInt64), int64(0)
+	for k := range frames {
+		if x := of(&frames[k]); x.from < x.to {
 			lo, hi = min(lo, x.from), max(hi, x.to)
 		}
 	}
-	if lo >= hi || hi-lo > spanRows*int64(len(frames)) || hi-base > math.MaxInt32 {
-		return nil
+	if lo >= hi {
+		return nil, true
+	}
+	if hi-lo > spanRows*int64(len(frames)) || hi-base > math.MaxInt32 {
+		return nil, false
 	}
 	out := make([][2]int32, len(frames))
-	for k, x := range frames {
+	for k := range frames {
+		x := of(&frames[k])
 		if x.from >= x.to {
 			x.from, x.to = lo, lo
 		}
 		out[k] = [2]int32{int32(x.from - base), int32(x.to - base)}
 	}
-	return out
+	return out, true
 }
 
 // find determines how the aggregate of f can be computed.

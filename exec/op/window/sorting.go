@@ -62,7 +62,9 @@ func SortingOf(n *plan.Window) Sorting {
 			s.split = 0
 		}
 	}
-	s.own = s.split == 0 || n.Top > 0
+	if s.own = s.split == 0 || n.Top > 0; countsOnly(n) {
+		s.split = len(s.keys) // each thread has ranges of whole peer groups (ranked)
+	}
 	return s
 }
 

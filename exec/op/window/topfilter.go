@@ -175,8 +175,19 @@ func (o *top) sift(ctx context.Context, b *batch.Batch) error {
 			}
 		}
 	}
+	// Rows in the order of their keys displace each other within the batch.
+	last := pass
+	pass = pass[:0]
+	for _, i := range last {
+		if o.first[i] <= o.heaps[int(of[i])*o.k] {
+			pass = append(pass, i)
+		}
+	}
 	o.seen += n
 	o.drops += n - len(pass)
+	if o.met >= topTrial && o.drops < o.met/8 {
+		o.recheck() // which may drop more
+	}
 	if o.met >= topTrial && o.drops < o.met/8 || o.seen >= topFill && o.met < o.seen/4 {
 		o.stop()
 		o.todo = append(o.todo, b)
@@ -252,6 +263,7 @@ func (o *top) recheck() {
 		}
 		last = nil
 	}
+	were := o.holds
 	o.left = 0
 	for _, h := range o.held {
 		rows, m := o.room(len(h.of)), 0
@@ -285,6 +297,7 @@ func (o *top) recheck() {
 	bytes = min(bytes, o.bytes)
 	o.acct.Shrink(o.bytes - bytes)
 	o.held, o.holds, o.bytes = out, o.left, bytes
+	o.drops += were - o.left
 }
 
 // flush passes on what is held.

@@ -153,17 +153,20 @@ func TestWindowTopOfManyPartitions(t *testing.T) {
 		parts int
 		key   func(i int, of int64) int64
 		most  int64 // rows that pass
+		falls bool  // each row is before all rows so far
 	}{
-		{rows / 20, func(_ int, of int64) int64 { return of }, k * rows / 20},
-		{rows / 20, func(i int, of int64) int64 { return of%min(rows/20, int64(i)+1) - int64(i)/64 }, rows / 2},
-		{rows / 20, func(i int, of int64) int64 { return of * int64(1+i/(rows/2)*1_000_003) }, rows / 2},
-		{rows / 20, func(_ int, of int64) int64 { return of<<40 - 1<<60 }, k * rows / 20},
-		{rows, func(_ int, of int64) int64 { return of }, rows},
+		{rows / 20, func(_ int, of int64) int64 { return of }, k * rows / 20, false},
+		{rows / 20, func(i int, of int64) int64 { return of%min(rows/20, int64(i)+1) - int64(i)/64 }, rows / 2, false},
+		{rows / 20, func(i int, of int64) int64 { return of * int64(1+i/(rows/2)*1_000_003) }, rows / 2, false},
+		{rows / 20, func(_ int, of int64) int64 { return of<<40 - 1<<60 }, k * rows / 20, false},
+		{rows, func(_ int, of int64) int64 { return of }, rows, false},
 		// Far from 0, where no key is: days before 1970, the least and the greatest numbers.
-		{20, func(_ int, of int64) int64 { return of - 100 }, rows / 20},
-		{rows / 20, func(i int, of int64) int64 { return of%min(rows/20, int64(i)+1) - int64(i)/64 - 1<<40 }, rows / 2},
-		{rows / 20, func(_ int, of int64) int64 { return math.MinInt64 + of }, k * rows / 20},
-		{rows / 20, func(i int, of int64) int64 { return math.MaxInt64 - of%min(rows/20, int64(i)+1) }, rows / 2},
+		{20, func(_ int, of int64) int64 { return of - 100 }, rows / 20, false},
+		{rows / 20, func(i int, of int64) int64 { return of%min(rows/20, int64(i)+1) - int64(i)/64 - 1<<40 }, rows / 2, false},
+		{rows / 20, func(_ int, of int64) int64 { return math.MinInt64 + of }, k * rows / 20, false},
+		{rows / 20, func(i int, of int64) int64 { return math.MaxInt64 - of%min(rows/20, int64(i)+1) }, rows / 2, false},
+		{rows / 20, func(_ int, of int64) int64 { return of }, k * rows / 20, true},
+		{20, func(_ int, of int64) int64 { return of }, rows / 20, true},
 	} {
 		parts := c.parts
 		r := rand.New(rand.NewSource(3))
@@ -171,6 +174,9 @@ func TestWindowTopOfManyPartitions(t *testing.T) {
 		least := map[int64][]int64{} // the k least values of each partition
 		for i := range of {
 			of[i], by[i] = c.key(i, int64(r.Intn(parts))), r.Int63()
+			if c.falls {
+				by[i] = int64(rows-i) << 30
+			}
 			l := least[of[i]]
 			at, _ := slices.BinarySearch(l, by[i])
 			l = slices.Insert(l, at, by[i])

@@ -23,7 +23,8 @@ import (
 //
 //	threads ─▶ sort by (partition, order) ─▶ each thread: its partitions, one block after the other
 //
-// Rows that the run condition excludes are not sorted (topfilter.go). Without partitions, and where the sort spilled, thread 0 computes all blocks.
+// Rows that the run condition excludes are not sorted (topfilter.go). Without partitions, and where the sort spilled, thread 0 computes all
+// blocks, but ranks and numbers of rows are known in any thread (ranked.go).
 // The order s is n's own or that of several windows (sorting.go), of which the lowest sorts; the others find their rows sorted.
 //
 // A block is so many whole partitions as make about a batch, or one that is
@@ -51,7 +52,9 @@ func New(rt *op.Runtime, st *op.Stats, n *plan.Window, in []plan.Column, env *fu
 		if err := w.compile(in, env); err != nil {
 			return nil, err
 		}
-		out[i] = w
+		if out[i] = w; countsOnly(n) && !sorted {
+			out[i] = newRanked(w)
+		}
 	}
 	return out, nil
 }
@@ -61,6 +64,9 @@ func newSort(rt *op.Runtime, st *op.Stats, n *plan.Window, in []plan.Column, env
 		return op.NewGather(inputs), nil
 	}
 	cfg := order.Config{Given: s.give, Limit: -1, Split: s.split}
+	if countsOnly(n) {
+		cfg.Alone = rankedRows
+	}
 	for _, c := range in {
 		cfg.Types = append(cfg.Types, c.Type)
 	}
