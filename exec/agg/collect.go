@@ -57,10 +57,19 @@ func newCollect(call expr.AggCall, args []types.Type, env *function.Env, m *mach
 	if k := newKeyed(c); k != nil {
 		return k, nil
 	}
-	if c.sorts() && len(c.layout) > 0 {
+	if len(c.layout) > 0 && (c.sorts() || c.inner == nil && c.holdsRows()) {
 		return newOrdered(c), nil
 	}
 	return c, nil
+}
+
+// holdsRows reports whether the result has every row, in the order in which they came.
+func (c *collect) holdsRows() bool {
+	switch c.call.Fn.Name {
+	case "array_agg", "string_agg", "json_agg", "jsonb_agg", "json_object_agg", "jsonb_object_agg":
+		return true
+	}
+	return false
 }
 
 func (c *collect) Resize(groups int) { c.rows = grown(c.rows, groups) }

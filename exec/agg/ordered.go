@@ -15,8 +15,8 @@ import (
 	"github.com/tributarydb/tributary/sql/types"
 )
 
-// ordered is collect of calls that sort their rows, with DISTINCT or ORDER BY inside. The rows stay in columns, and
-// a group has the numbers of its rows. So the rows of many groups are sorted at once, by encoded keys as ORDER BY
+// ordered is collect of calls that sort their rows, with DISTINCT or ORDER BY inside, and of those whose result has all
+// rows. The rows stay in columns, and a group has the numbers of its rows. So the rows of many groups are sorted at once, by encoded keys as ORDER BY
 // sorts, and read column by column. What other nodes and files see of it is collect's.
 //
 //	chunks   rows of 8,192, in columns          lists   group 0: rows 0, 4, 7     group 1: rows 1, 2 …
@@ -57,6 +57,14 @@ func newOrdered(c *collect) Agg {
 		s.kept = append(s.kept, k)
 	}
 	return s
+}
+
+// ByRow returns a form of a for a group that gets a few rows at a time and is asked for its value between.
+func ByRow(a Agg) Agg {
+	if s, ok := a.(*ordered); ok && !s.sorts() {
+		return s.collect
+	}
+	return a
 }
 
 func (s *ordered) Resize(groups int) {
@@ -262,7 +270,7 @@ func (s *ordered) arrange(from, to int) (ids, groups []uint32) {
 			}
 		}
 	}
-	if len(ids) < 2 {
+	if len(ids) < 2 || !s.sorts() {
 		return ids, groups
 	}
 	numbers := make([]int32, len(ids))
@@ -312,6 +320,12 @@ func (s *ordered) Results(from, to int) (arrow.Array, error) {
 		return s.listed(cols[0], groups, n), nil
 	case s.call.Fn.Name == "string_agg":
 		return s.texts(s.gather(ids, 0, len(s.args)), groups, n)
+	case s.call.Typ.OID == types.JSONOID && s.machine == nil:
+		cols, err := s.filled(ids, len(s.args))
+		if err != nil {
+			return nil, err
+		}
+		return s.documents(cols, groups, n)
 	}
 	cols := s.gather(ids, 0, len(s.layout))
 	at := 0
@@ -458,12 +472,22 @@ func (s *ordered) appendRows(dst []byte, ids []uint32) ([]byte, error) {
 }
 
 func (s *ordered) States(from, to int) (arrow.Array, error) {
-	offs := make([]int32, 1, to-from+1)
+	var ids []uint32
+	for g := from; g < to; g++ {
+		ids = s.rowsOf(ids, g, 0, -1)
+	}
+	cols, err := s.filled(ids, len(s.layout))
+	if err != nil {
+		return nil, err
+	}
+	offs, at := make([]int32, 1, to-from+1), 0
 	var dst []byte
 	for g := from; g < to; g++ {
-		var err error
-		if dst, err = s.appendRows(dst, s.rowsOf(nil, g, 0, -1)); err != nil {
-			return nil, err
+		for end := at + s.lists[g].n(); at < end; at++ {
+			dst = s.layout.AppendFrom(dst, cols, at)
+		}
+		if len(dst) > maxBytes {
+			return nil, errTooLong(int64(len(dst)))
 		}
 		offs = append(offs, int32(len(dst)))
 	}

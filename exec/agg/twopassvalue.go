@@ -38,7 +38,7 @@ func (f *jsonObjectFold) end() string     { return " }" }
 // NewWritten returns the empty value of a call; nil if the aggregate is not one of these.
 func NewWritten(call expr.AggCall, env *function.Env) *Written {
 	a, err := New(call, env)
-	c, ok := a.(*collect)
+	c, ok := ByRow(a).(*collect)
 	if err != nil || !ok || call.Distinct || len(call.OrderBy) > 0 || call.Typ.OID == types.JSONBOID || c.inner != nil || c.machine != nil {
 		return nil
 	}

@@ -195,6 +195,9 @@ func parseCast(to types.Type) function.Impl {
 			return json.Valid(s)
 		})
 	}
+	if to.IsArray() {
+		return arrayParse(to)
+	}
 	if quick := quickParse(to); quick != nil {
 		return quick
 	}

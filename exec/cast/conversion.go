@@ -21,7 +21,7 @@ type Conversion struct {
 
 // New makes the conversion that run does.
 func New(from, to types.Type, run function.Impl) *Conversion {
-	return &Conversion{from: from, to: to, run: run, perEntry: from.Form() == vector.Str && to.Form() != vector.Arr}
+	return &Conversion{from: from, to: to, run: run, perEntry: from.Form() == vector.Str && (to.Form() != vector.Arr || to.IsArray())}
 }
 
 // Apply converts the rows of v. The result lies in a.

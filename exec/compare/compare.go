@@ -85,6 +85,9 @@ func compareMaker(op CmpOp) function.Maker {
 				return compareWith(op, Comparer(l, c.Env))(c, args)
 			}
 		}
+		if l.IsArray() {
+			return compareLists(op, l, r)
+		}
 		return compareWith(op, Comparer(l, nil))
 	}
 }

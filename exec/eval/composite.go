@@ -31,19 +31,18 @@ func (n *arrayNode) eval(fr *frame) (*vector.Vec, error) {
 		if err != nil {
 			return nil, err
 		}
-		vs[i] = v
-	}
-	b := array.NewBuilder(fr.a.Allocator(), n.typ.Arrow()).(*array.ListBuilder)
-	b.Reserve(fr.n)
-	for i := range fr.n {
-		b.Append(true)
-		for k, v := range vs {
-			if err := types.AppendDatum(b.ValueBuilder(), elem, v.Datum(n.types[k], i)); err != nil {
-				return nil, err
-			}
+		if vs[i], err = vector.Represented(fr.a, v, n.types[i], elem); err != nil {
+			return nil, err
 		}
 	}
-	return vector.FromArrow(fr.a, b.NewArray()), nil
+	w := vector.NewListWriter(fr.a, elem, fr.n, vs...)
+	for i := range fr.n {
+		for k := range vs {
+			w.One(k, i)
+		}
+		w.End()
+	}
+	return w.Done()
 }
 
 // rowNode is ROW(…).

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -131,9 +132,18 @@ func (g *polyGen) arrays(depth int) string {
 		return []string{"pa", "qa"}[g.r.IntN(2)]
 	}
 	sub := func() string { return g.arrays(g.r.IntN(depth)) }
-	switch k := g.r.IntN(8); {
+	one := func() string { return g.scalar(g.r.IntN(depth)) }
+	switch k := g.r.IntN(12); {
 	case k < 2:
 		return g.cases(sub, depth)
+	case k == 8:
+		return fmt.Sprintf("array_append(%s, %s)", sub(), one())
+	case k == 9:
+		return fmt.Sprintf("array_cat(%s, array_prepend(%s, %s))", sub(), one(), sub())
+	case k == 10 && !g.apart:
+		return fmt.Sprintf("array_replace(array_remove(%s, %s), %s, %s)", sub(), one(), one(), one())
+	case k == 11:
+		return fmt.Sprintf("(%s)::text::%s[]", sub(), g.typ)
 	case k == 2:
 		return fmt.Sprintf("coalesce(%s)", g.list(1+g.r.IntN(3), sub))
 	case k == 3 && !g.apart:
@@ -164,7 +174,7 @@ func (g *polyGen) cond(depth int) string {
 		return scalar(), scalar()
 	}
 	not := []string{"", "not "}[g.r.IntN(2)]
-	k := g.r.IntN(9)
+	k := g.r.IntN(11)
 	if g.apart && k > 2 {
 		k = g.r.IntN(3)
 	}
@@ -188,6 +198,12 @@ func (g *polyGen) cond(depth int) string {
 		return fmt.Sprintf("(%s) %sin (%s)", scalar(), not, g.list(1+g.r.IntN(4), scalar))
 	case 7:
 		return fmt.Sprintf("(%s) %s %s (%s)", scalar(), []string{"=", "<>", "<", ">"}[g.r.IntN(4)], []string{"any", "all"}[g.r.IntN(2)], g.arrays(g.r.IntN(depth+1)))
+	}
+	switch k {
+	case 8:
+		return fmt.Sprintf("(%s) %s (%s)", g.arrays(depth), []string{"&&", "@>", "<@"}[g.r.IntN(3)], g.arrays(g.r.IntN(depth+1)))
+	case 9:
+		return fmt.Sprintf("array_position(%s, %s) > 1", g.arrays(depth), scalar())
 	}
 	return fmt.Sprintf("(%s) is %s%s", "b", not, []string{"true", "false", "unknown"}[g.r.IntN(3)])
 }
@@ -497,6 +513,10 @@ func (x *reference) eval(e expr.Expr) (types.Datum, error) {
 		return out, nil
 	}
 	switch e := e.(type) {
+	case *expr.Call:
+		if d, ok := arrayReference(e, args); ok {
+			return d, nil
+		}
 	case *expr.RowCtor:
 		return types.Row(args), nil
 	case *expr.Field:
@@ -528,4 +548,66 @@ func (x *reference) logic(args []expr.Expr, stop bool) (types.Datum, error) {
 		}
 	}
 	return out, nil
+}
+
+// arrayReference computes functions of arrays of the elements' datums.
+func arrayReference(e *expr.Call, args []types.Datum) (types.Datum, bool) {
+	l, r := types.Array{}, types.Array{}
+	if len(args) > 0 {
+		l, _ = args[0].(types.Array)
+	}
+	if len(args) > 1 {
+		r, _ = args[1].(types.Array)
+	}
+	has := func(a types.Array, d types.Datum) bool {
+		return slices.ContainsFunc(a.Elems, func(e types.Datum) bool { return types.Equal(a.Elem, e, d) })
+	}
+	contains := func(l, r types.Array) types.Datum {
+		if args[0] == nil || args[1] == nil {
+			return nil
+		}
+		return !slices.ContainsFunc(r.Elems, func(d types.Datum) bool { return d == nil || !has(l, d) })
+	}
+	elem, _ := e.Typ.Elem()
+	out := types.Array{Elem: elem}
+	switch e.Fn.Name {
+	case "array_append":
+		out.Elems = append(append(out.Elems, l.Elems...), args[1])
+	case "array_prepend":
+		out.Elems = append(append(out.Elems, args[0]), r.Elems...)
+	case "array_cat":
+		if args[0] == nil && args[1] == nil {
+			return nil, true
+		}
+		out.Elems = append(append(out.Elems, l.Elems...), r.Elems...)
+	case "array_remove", "array_replace":
+		if args[0] == nil {
+			return nil, true
+		}
+		for _, d := range l.Elems {
+			switch {
+			case !types.Equal(elem, d, args[1]):
+				out.Elems = append(out.Elems, d)
+			case len(args) == 3:
+				out.Elems = append(out.Elems, args[2])
+			}
+		}
+	case "array_position":
+		if i := slices.IndexFunc(l.Elems, func(d types.Datum) bool { return types.Equal(l.Elem, d, args[1]) }); i >= 0 {
+			return int64(i + 1), true
+		}
+		return nil, true
+	case "arraycontains":
+		return contains(l, r), true
+	case "arraycontained":
+		return contains(r, l), true
+	case "arrayoverlap":
+		if args[0] == nil || args[1] == nil {
+			return nil, true
+		}
+		return slices.ContainsFunc(r.Elems, func(d types.Datum) bool { return d != nil && has(l, d) }), true
+	default:
+		return nil, false
+	}
+	return out, true
 }

@@ -80,6 +80,9 @@ type frame struct {
 	// shared are the results of sharedNodes so far; nil: they are not kept.
 	shared []*vector.Vec
 	mem    *scratch // where shared are kept between programs; nil: there is one frame for all expressions
+	// whole and rows are, of a frame of fewer rows, the one with shared results that it was made of, and its rows there.
+	whole *frame
+	rows  []int32
 }
 
 // keep keeps a shared result.
@@ -95,6 +98,14 @@ func (fr *frame) narrow(rows []int32) *frame {
 		return fr
 	}
 	sub := *fr
+	if fr.shared != nil {
+		sub.whole, sub.rows = fr, rows
+	} else if fr.whole != nil {
+		sub.rows = vector.Alloc[int32](fr.a, len(rows))
+		for i, r := range rows {
+			sub.rows[i] = fr.rows[r]
+		}
+	}
 	sub.cols, sub.shared = nil, nil
 	sub.scratch = false // the caller may narrow again for other rows of the batch
 	sub.n = len(rows)

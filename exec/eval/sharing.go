@@ -1,11 +1,11 @@
 package eval
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/tributarydb/tributary/exec/vector"
 	"github.com/tributarydb/tributary/planner/expr"
+	"github.com/tributarydb/tributary/sql/json"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -47,51 +47,91 @@ func shareable(e expr.Expr) bool {
 	return false
 }
 
-// memberOf returns what a call reads a member of, as a fingerprint, and the member's name.
-func memberOf(e expr.Expr) (of, key string, ok bool) {
+// memberOf returns what a call reads a part of, as a fingerprint, and which part.
+func memberOf(e expr.Expr) (of string, step json.Step, ok bool) {
 	x, ok := e.(*expr.Call)
-	if !ok || !strings.Contains(x.Fn.ID, "_object_field") || len(x.Args) != 2 {
-		return "", "", false
+	if !ok || len(x.Args) != 2 || !strings.HasPrefix(x.Fn.ID, "json") {
+		return "", step, false
 	}
 	c, ok := x.Args[1].(*expr.Const)
 	if !ok {
-		return "", "", false
+		return "", step, false
 	}
-	if key, ok = c.Val.(string); !ok {
-		return "", "", false
+	step.Binary = x.Args[0].Type().OID == types.JSONBOID
+	switch name := strings.TrimSuffix(strings.TrimPrefix(strings.TrimPrefix(x.Fn.Name, "jsonb"), "json"), "_text"); name {
+	case "_object_field":
+		step.Key, ok = c.Val.(string)
+	case "_array_element":
+		var i int64
+		i, step.Elem = c.Val.(int64)
+		step.Index, ok = int(i), step.Elem
+	case "_extract_path":
+		var path types.Array
+		path, ok = c.Val.(types.Array)
+		for _, d := range path.Elems {
+			s, some := d.(string)
+			step.Path, ok = append(step.Path, s), ok && some
+		}
+		if ok = ok && len(step.Path) > 1; ok {
+			step.Key, step.Path = step.Path[0], step.Path[1:]
+		}
+	default:
+		ok = false
+	}
+	if !ok {
+		return "", step, false
 	}
 	of, ok = Fingerprint(x.Args[0])
-	return "members " + of, key, ok
+	return "members " + of, step, ok
 }
 
-// noteMember collects the members that are read of each value.
+// noteMember collects the parts that are read of each value.
 func (c *compiler) noteMember(e expr.Expr) {
-	of, key, ok := memberOf(e)
+	of, step, ok := memberOf(e)
 	if !ok {
 		return
 	}
 	m := c.members[of]
 	if m == nil {
-		m = &members{binary: e.(*expr.Call).Args[0].Type().OID == types.JSONBOID}
+		m = &members{binary: step.Binary}
 		c.members[of] = m
 	}
-	if !slices.Contains(m.keys, key) {
-		m.keys = append(m.keys, key)
+	if m.at(step) < 0 {
+		m.steps = append(m.steps, step)
+	}
+	// A part of a part is found without the part between being made.
+	if outer, _, ok := memberOf(e.(*expr.Call).Args[0]); ok {
+		m.within = true
+		if c.members[outer] == nil {
+			c.members[outer] = &members{binary: step.Binary}
+		}
+		c.members[outer].around = true
 	}
 }
 
-// member makes the node of a member that is not alone; other calls stay as they are.
+// member makes the node of a part that is not alone; other calls stay as they are.
 func (c *compiler) member(e *expr.Call, alone *callNode) node {
-	of, key, ok := memberOf(e)
-	if !ok || c.members[of] == nil || len(c.members[of].keys) < 2 {
+	of, step, ok := memberOf(e)
+	if !ok || c.members[of] == nil {
 		return alone
 	}
 	m := c.members[of]
+	k := m.at(step)
+	if k < 0 || len(m.steps) < 2 && !m.within && !m.around {
+		return alone
+	}
 	if m.arg == nil {
 		m.arg, m.place = alone.args[0], len(c.shared)
+		part := m.arg
+		if s, ok := part.(*sharedNode); ok {
+			part = s.of
+		}
+		if outer, ok := part.(*memberNode); ok && !outer.text {
+			m.outer = outer
+		}
 		c.shared[of] = m.place
 	}
-	return &memberNode{alone: alone, of: m, k: slices.Index(m.keys, key), text: strings.Contains(e.Fn.ID, "_text(")}
+	return &memberNode{alone: alone, of: m, k: k, text: strings.HasSuffix(e.Fn.Name, "_text")}
 }
 
 // sharedNode computes a subexpression once for all rows of a batch. Within the

@@ -88,7 +88,14 @@ func (c container) lastMembers(s string, o Value) bool {
 		found = make([]Span, len(o.Keys))
 	}
 	found = found[:len(o.Keys)]
-	Members(s, o.Keys, found)
+	for w := Walk(s); w.object && w.Next(); {
+		name := w.Name()
+		for k := range o.Keys {
+			if o.Keys[k] == name {
+				found[k] = w.span()
+			}
+		}
+	}
 	for k, at := range found {
 		if at.To == 0 || !c.part(s[at.From:at.To], o.Elems[k]) {
 			return false

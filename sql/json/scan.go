@@ -1,5 +1,7 @@
 package json
 
+import "unsafe"
+
 // A member of a JSON text is looked up without making a tree: the scanner skips
 // the other members. It relies on the text being valid, which is checked when a
 // json or jsonb value is made.
@@ -80,25 +82,70 @@ func (p *jsonScan) nested() {
 // JSONField returns the text of a member of an object, of duplicates the last.
 func JSONField(s, key string) (text string, ok bool) {
 	var at [1]Span
-	Members(s, []string{key}, at[:])
+	Find(s, []Step{{Key: key}}, at[:])
 	return s[at[0].From:at[0].To], at[0].To > 0
 }
 
 // Span is where a value stands in a text; To is 0 if there is none.
 type Span struct{ From, To int32 }
 
-// Members finds the members of an object by their names, of duplicates the last.
-func Members(s string, keys []string, out []Span) {
+// Step leads from a value to one inside it: to the member of a name and on by a path, as #> goes, or to an element.
+type Step struct {
+	Key    string
+	Path   []string // on from the member; empty: the member itself, as -> gives it
+	Elem   bool
+	Index  int  // of the element, from the end where it is negative
+	Binary bool // of jsonb: a scalar counts as an array of one
+}
+
+// Find follows each step from one value; it goes through an object once for all of them. Of duplicates the last counts.
+func Find(s string, by []Step, out []Span) {
 	clear(out)
 	w := Walk(s)
 	for w.object && w.Next() {
 		name := w.Name()
-		for k := range keys {
-			if keys[k] == name {
-				out[k] = Span{int32(w.p.i - len(w.Value)), int32(w.p.i)}
+		for k := range by {
+			b := &by[k]
+			if b.Elem || b.Key != name {
+				continue
+			}
+			if len(b.Path) == 0 {
+				out[k] = w.span()
+			} else if v, ok := JSONPath(w.Value, b.Path); ok {
+				out[k] = within(s, v)
 			}
 		}
 	}
+	if w.object {
+		return
+	}
+	for k, b := range by {
+		text, ok := "", false
+		switch {
+		case b.Elem && b.Binary:
+			text, ok = JSONBElement(s, b.Index)
+		case b.Elem:
+			text, ok = JSONElement(s, b.Index)
+		case len(b.Path) > 0 && w.array:
+			if i, num := pathIndex(b.Key); num {
+				if text, ok = JSONElement(s, i); ok {
+					text, ok = JSONPath(text, b.Path)
+				}
+			}
+		}
+		if ok {
+			out[k] = within(s, text)
+		}
+	}
+}
+
+// span is where the value at hand is.
+func (w *Walker) span() Span { return Span{int32(w.p.i - len(w.Value)), int32(w.p.i)} }
+
+// within returns where a part of s is.
+func within(s, part string) Span {
+	from := uintptr(unsafe.Pointer(unsafe.StringData(part))) - uintptr(unsafe.Pointer(unsafe.StringData(s)))
+	return Span{int32(from), int32(int(from) + len(part))}
 }
 
 // JSONPath follows keys and indexes from a value on, as #> does: of all that lead somewhere, as there are duplicates,

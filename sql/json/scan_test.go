@@ -17,12 +17,56 @@ func TestMembers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		found := make([]Span, len(keys))
-		Members(s, keys, found)
+		var steps []Step
+		for _, key := range keys {
+			steps = append(steps, Step{Key: key})
+		}
+		for _, path := range paths[1:] {
+			steps = append(steps, Step{Key: path[0], Path: path[1:]})
+		}
+		for i := range 3 {
+			steps = append(steps, Step{Elem: true, Index: i - 1}, Step{Elem: true, Index: i - 1, Binary: true})
+		}
+		found := make([]Span, len(steps))
+		Find(s, steps, found)
+		for i, step := range steps {
+			text, ok := "", false
+			switch {
+			case step.Elem && step.Binary && s[0] <= ' ':
+				continue // no jsonb
+			case step.Elem && step.Binary:
+				text, ok = JSONBElement(s, step.Index)
+			case step.Elem:
+				text, ok = JSONElement(s, step.Index)
+			case len(step.Path) > 0:
+				text, ok = JSONPath(s, append([]string{step.Key}, step.Path...))
+			default:
+				continue
+			}
+			if at := found[i]; ok != (at.To > 0) || ok && s[at.From:at.To] != text {
+				t.Fatalf("%+v of %s is at %v, want %q, %v", step, s, at, text, ok)
+			}
+		}
 		for i, key := range keys {
 			want, ok := tree.Get(key)
 			if ok != (found[i].To > 0) || ok && s[found[i].From:found[i].To] != want.Raw {
 				t.Fatalf("%q of %s is at %v, want %q, %v", key, s, found[i], want.Raw, ok)
+			}
+		}
+		spans := make([]Span, len(keys))
+		for w, each := Walk(s), Walk(s); w.array; {
+			object, ok := w.NextMembers(keys, spans)
+			if ok != each.Next() {
+				t.Fatalf("%s has %v more elements", s, ok)
+			}
+			if !ok {
+				break
+			}
+			for i, key := range keys {
+				text, has := JSONField(each.Value, key)
+				if at := spans[i]; has != (at.To > 0) || s[at.From:at.To] != text || object != (KindOf(each.Value) == "object") {
+					t.Fatalf("%q of an element of %s is at %v, want %q, %v", key, s, at, text, has)
+				}
 			}
 		}
 		for _, path := range paths {

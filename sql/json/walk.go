@@ -27,6 +27,40 @@ func (w *Walker) Kind() Kind { return kindOf(w.p.s) }
 
 // Next goes to the next element or member.
 func (w *Walker) Next() bool {
+	if !w.toValue() {
+		return false
+	}
+	w.Value = w.p.value()
+	return true
+}
+
+// NextMembers goes to the next element and finds members of it: object is false where it is none. Of duplicates the last
+// counts. Spans are of the whole text.
+func (w *Walker) NextMembers(keys []string, out []Span) (object, ok bool) {
+	if !w.toValue() {
+		return false, false
+	}
+	clear(out)
+	w.p.space()
+	if !w.p.at('{') {
+		w.Value = w.p.value()
+		return false, true
+	}
+	m := Walker{p: w.p, object: true}
+	for m.Next() {
+		name := m.Name()
+		for k := range keys {
+			if keys[k] == name {
+				out[k] = m.span()
+			}
+		}
+	}
+	w.p.i = m.p.i + 1 // the bracket
+	return true, true
+}
+
+// toValue goes to where the next value begins.
+func (w *Walker) toValue() bool {
 	p := &w.p
 	switch {
 	case !w.object && !w.array:
@@ -55,9 +89,11 @@ func (w *Walker) Next() bool {
 		p.space()
 		p.i++ // the colon
 	}
-	w.Value = p.value()
 	return true
 }
+
+// Text is the text that is gone through.
+func (w *Walker) Text() string { return w.p.s }
 
 // Name is the name of the member.
 func (w *Walker) Name() string {

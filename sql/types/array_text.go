@@ -13,73 +13,79 @@ func errArray(s, detail string, args ...any) error {
 
 // parseArray reads {1,NULL,"a b"}. Only one dimension is known here.
 func parseArray(t Type, text string, env *Env) (Datum, error) {
-	words, err := arrayWords(text)
-	if err != nil {
+	// The syntax of the whole is checked before any element is looked at.
+	n := 0
+	if err := EachArrayWord(text, func(string, bool) { n++ }); err != nil {
 		return nil, err
 	}
 	elem, _ := t.Elem()
 	out := Array{Elem: elem}
+	if n == 0 {
+		return out, nil
+	}
 	elem.Mod = -1 // the caller applies the modifier to the whole
-	for _, w := range words {
-		if !w.quoted && strings.EqualFold(w.text, "null") {
-			out.Elems = append(out.Elems, nil)
-			continue
-		}
-		d, err := parseText(elem, w.text, env)
-		if err != nil {
-			return nil, err
+	out.Elems = make([]Datum, 0, n)
+	var failed error
+	err := EachArrayWord(text, func(word string, null bool) {
+		var d Datum
+		if !null && failed == nil {
+			d, failed = parseText(elem, word, env)
 		}
 		out.Elems = append(out.Elems, d)
+	})
+	if err == nil {
+		err = failed
+	}
+	if err != nil {
+		return nil, err
 	}
 	return out, nil
 }
 
-type arrayWord struct {
-	text   string
-	quoted bool
-}
-
-// arrayWords checks the syntax of the whole before any element is looked at.
-func arrayWords(text string) (words []arrayWord, err error) {
+// EachArrayWord calls f with the text of each element of an array's text, and with whether it is NULL.
+func EachArrayWord(text string, f func(word string, null bool)) error {
 	s := ascii.TrimSpace(text)
 	if strings.HasPrefix(s, "[") {
 		eq := strings.IndexByte(s, '=')
 		if eq < 0 || strings.Trim(s[:eq], "[]:0123456789+- ") != "" {
-			return nil, errArray(text, "Missing \"%s\" after array dimensions.", "=")
+			return errArray(text, "Missing \"%s\" after array dimensions.", "=")
 		}
-		return nil, pgerr.Unsupported("arrays with explicit subscript bounds are not supported")
+		return pgerr.Unsupported("arrays with explicit subscript bounds are not supported")
 	}
 	if !strings.HasPrefix(s, "{") {
-		return nil, errArray(text, "Array value must start with \"{\" or dimension information.")
+		return errArray(text, "Array value must start with \"{\" or dimension information.")
 	}
 	text = strings.TrimLeft(text, " \t\n\v\f\r")
 	p := arrayScanner{text: text, s: s, i: 1}
 	p.space()
 	if p.at('}') {
 		p.i++
-		return nil, p.end()
+		return p.end()
 	}
 	for {
 		p.space()
 		if p.at('{') {
-			return nil, pgerr.Unsupported("multidimensional arrays are not supported")
+			return pgerr.Unsupported("multidimensional arrays are not supported")
 		}
-		word, quoted, err := p.element()
-		if err != nil {
-			return nil, err
+		word, quoted, ok := p.plain()
+		if !ok {
+			var err error
+			if word, quoted, err = p.element(); err != nil {
+				return err
+			}
 		}
-		words = append(words, arrayWord{word, quoted})
+		f(word, !quoted && len(word) == 4 && strings.EqualFold(word, "null"))
 		p.space()
 		switch {
 		case p.i >= len(p.s):
-			return nil, errArray(text, "Unexpected end of input.")
+			return errArray(text, "Unexpected end of input.")
 		case p.at(','):
 			p.i++
 		case p.at('}'):
 			p.i++
-			return words, p.end()
+			return p.end()
 		default:
-			return nil, errArray(text, "Unexpected array element.")
+			return errArray(text, "Unexpected array element.")
 		}
 	}
 }
@@ -102,6 +108,30 @@ func (p *arrayScanner) end() error {
 		return errArray(p.text, "Junk after closing right brace.")
 	}
 	return nil
+}
+
+// plain reads an element that is written as it is, whole or in quotes; ok is false for others.
+func (p *arrayScanner) plain() (word string, quoted, ok bool) {
+	rest := p.s[p.i:]
+	if strings.HasPrefix(rest, `"`) {
+		rest = rest[1:]
+		end := strings.IndexAny(rest, `"\`)
+		if end < 0 || rest[end] != '"' || end+1 >= len(rest) || rest[end+1] != ',' && rest[end+1] != '}' {
+			return "", false, false
+		}
+		p.i += end + 2
+		return rest[:end], true, true
+	}
+	for i := range len(rest) {
+		switch c := rest[i]; {
+		case c == ',' || c == '}':
+			p.i += i
+			return rest[:i], false, i > 0
+		case c == '"' || c == '\\' || c == '{' || ascii.IsSpace(c):
+			return "", false, false
+		}
+	}
+	return "", false, false
 }
 
 func (p *arrayScanner) element() (word string, quoted bool, err error) {

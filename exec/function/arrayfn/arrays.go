@@ -12,67 +12,56 @@ import (
 	"github.com/tributarydb/tributary/exec/function"
 	"github.com/tributarydb/tributary/exec/kernel"
 	"github.com/tributarydb/tributary/exec/vector"
+	"github.com/tributarydb/tributary/planner/fn"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
 // Register registers the functions of arrays, which have one dimension.
 func Register(t function.Table) {
-	t.Put("array_append(anycompatiblearray,anycompatible)", function.Always(function.Loose(func(c *function.Call, a []types.Datum) (types.Datum, error) {
-		out := copyArray(c, a[0])
-		out.Elems = append(out.Elems, a[1])
-		return out, nil
-	})))
-	t.Put("array_prepend(anycompatible,anycompatiblearray)", function.Always(function.Loose(func(c *function.Call, a []types.Datum) (types.Datum, error) {
-		out := copyArray(c, nil)
-		out.Elems = append(append(out.Elems, a[0]), vector.Elems(a[1])...)
-		return out, nil
-	})))
-	t.Put("array_cat(anycompatiblearray,anycompatiblearray)", function.Always(function.Loose(func(c *function.Call, a []types.Datum) (types.Datum, error) {
-		switch {
-		case a[0] == nil && a[1] == nil:
-			return nil, nil
-		case a[0] == nil:
-			return copyArray(c, a[1]), nil
-		}
-		out := copyArray(c, a[0])
-		out.Elems = append(out.Elems, vector.Elems(a[1])...)
-		return out, nil
-	})))
+	t.Put("array_append(anycompatiblearray,anycompatible)", function.Always(appended(0, 1)))
+	t.Put("array_prepend(anycompatible,anycompatiblearray)", function.Always(appended(1, 0)))
+	t.Put("array_cat(anycompatiblearray,anycompatiblearray)", function.Always(concatenated))
 	t.Put("array_length(anyarray,int4)", function.Always(arrayLength(func(n, d int64) (int64, error) {
 		if d != 1 || n == 0 {
 			return 0, function.ErrNull
 		}
 		return n, nil
 	})))
-	t.Put("array_lower(anyarray,int4)", function.Always(function.Try2(func(c *function.Call, a types.Array, d int64) (int64, error) {
-		if d != 1 || len(a.Elems) == 0 {
-			return 0, function.ErrNull
-		}
-		return LowerBound(c.Types[0]), nil
-	})))
-	t.Put("array_upper(anyarray,int4)", function.Always(function.Try2(func(c *function.Call, a types.Array, d int64) (int64, error) {
-		if d != 1 || len(a.Elems) == 0 {
-			return 0, function.ErrNull
-		}
-		return LowerBound(c.Types[0]) + int64(len(a.Elems)) - 1, nil
-	})))
-	t.Put("array_ndims(anyarray)", function.Always(function.Try1(func(c *function.Call, a types.Array) (int64, error) {
-		if len(a.Elems) == 0 {
+	t.Put("array_lower(anyarray,int4)", func(_ *fn.Func, at []types.Type, _ types.Type) function.Impl {
+		return arrayLength(func(n, d int64) (int64, error) {
+			if d != 1 || n == 0 {
+				return 0, function.ErrNull
+			}
+			return LowerBound(at[0]), nil
+		})
+	})
+	t.Put("array_upper(anyarray,int4)", func(_ *fn.Func, at []types.Type, _ types.Type) function.Impl {
+		return arrayLength(func(n, d int64) (int64, error) {
+			if d != 1 || n == 0 {
+				return 0, function.ErrNull
+			}
+			return LowerBound(at[0]) + n - 1, nil
+		})
+	})
+	t.Put("array_ndims(anyarray)", function.Always(arrayLength(func(n, _ int64) (int64, error) {
+		if n == 0 {
 			return 0, function.ErrNull
 		}
 		return 1, nil
 	})))
-	t.Put("array_dims(anyarray)", function.Always(function.Try1(func(c *function.Call, a types.Array) (string, error) {
-		if len(a.Elems) == 0 {
-			return "", function.ErrNull
-		}
-		lo := LowerBound(c.Types[0])
-		return "[" + strconv.FormatInt(lo, 10) + ":" + strconv.FormatInt(lo+int64(len(a.Elems))-1, 10) + "]", nil
-	})))
+	t.Put("array_dims(anyarray)", func(_ *fn.Func, at []types.Type, _ types.Type) function.Impl {
+		return arrayLength(func(n, _ int64) (string, error) {
+			if n == 0 {
+				return "", function.ErrNull
+			}
+			lo := LowerBound(at[0])
+			return "[" + strconv.FormatInt(lo, 10) + ":" + strconv.FormatInt(lo+n-1, 10) + "]", nil
+		})
+	})
 	t.Put("cardinality(anyarray)", function.Always(arrayLength(func(n, _ int64) (int64, error) { return n, nil })))
 	for _, id := range []string{"array_position(anycompatiblearray,anycompatible)", "array_position(anycompatiblearray,anycompatible,int4)"} {
-		t.Put(id, function.Always(function.Loose(arrayPosition)))
+		t.Put(id, function.Always(arrayPosition))
 	}
 	t.Put("array_positions(anycompatiblearray,anycompatible)", function.Always(function.Loose(func(c *function.Call, a []types.Datum) (types.Datum, error) {
 		if a[0] == nil {
@@ -87,58 +76,20 @@ func Register(t function.Table) {
 		}
 		return out, nil
 	})))
-	t.Put("array_remove(anycompatiblearray,anycompatible)", function.Always(function.Loose(func(c *function.Call, a []types.Datum) (types.Datum, error) {
-		if a[0] == nil {
-			return nil, nil
-		}
-		et, _ := c.Types[0].Elem()
-		out := copyArray(c, nil)
-		for _, e := range vector.Elems(a[0]) {
-			if !types.Equal(et, e, a[1]) {
-				out.Elems = append(out.Elems, e)
-			}
-		}
-		return out, nil
-	})))
-	t.Put("array_replace(anycompatiblearray,anycompatible,anycompatible)", function.Always(function.Loose(func(c *function.Call, a []types.Datum) (types.Datum, error) {
-		if a[0] == nil {
-			return nil, nil
-		}
-		et, _ := c.Types[0].Elem()
-		out := copyArray(c, a[0])
-		for i, e := range out.Elems {
-			if types.Equal(et, e, a[1]) {
-				out.Elems[i] = a[2]
-			}
-		}
-		return out, nil
-	})))
+	t.Put("array_remove(anycompatiblearray,anycompatible)", function.Always(edited))
+	t.Put("array_replace(anycompatiblearray,anycompatible,anycompatible)", function.Always(edited))
 	for _, id := range []string{"array_to_string(anyarray,text)", "array_to_string(anyarray,text,text)"} {
-		t.Put(id, function.Always(function.Loose(arrayToString)))
+		t.Put(id, function.Always(arrayToString))
 	}
 	for _, id := range []string{"string_to_array(text,text)", "string_to_array(text,text,text)"} {
 		t.Put(id, function.Always(stringToArray))
 	}
-	t.Put("arraycontains(anyarray,anyarray)", function.Always(function.Try2(func(c *function.Call, a, b types.Array) (bool, error) { return contains(c, a, b), nil })))
-	t.Put("arraycontained(anyarray,anyarray)", function.Always(function.Try2(func(c *function.Call, a, b types.Array) (bool, error) { return contains(c, b, a), nil })))
-	t.Put("arrayoverlap(anyarray,anyarray)", function.Always(function.Try2(func(c *function.Call, a, b types.Array) (bool, error) {
-		et, _ := c.Types[0].Elem()
-		for _, x := range a.Elems {
-			for _, y := range b.Elems {
-				if x != nil && y != nil && types.Equal(et, x, y) {
-					return true, nil
-				}
-			}
-		}
-		return false, nil
+	t.Put("arraycontains(anyarray,anyarray)", function.Always(compared(func(l, r row, same same) bool { return contains(l, r, same) })))
+	t.Put("arraycontained(anyarray,anyarray)", function.Always(compared(func(l, r row, same same) bool {
+		return contains(r, l, func(x *vector.Vec, i int, y *vector.Vec, j int) bool { return same(y, j, x, i) })
 	})))
-	t.Put("trim_array(anyarray,int4)", function.Always(function.Try2(func(c *function.Call, a types.Array, n int64) (types.Datum, error) {
-		if n < 0 || n > int64(len(a.Elems)) {
-			return nil, pgerr.New(pgerr.ArraySubscriptError, "number of elements to trim must be between 0 and %d", len(a.Elems))
-		}
-		a.Elems = a.Elems[:int64(len(a.Elems))-n]
-		return a, nil
-	})))
+	t.Put("arrayoverlap(anyarray,anyarray)", function.Always(compared(overlap)))
+	t.Put("trim_array(anyarray,int4)", function.Always(trimmed))
 	for _, id := range []string{"array_fill(anyelement,int4[])", "array_fill(anyelement,int4[],int4[])"} {
 		t.Put(id, function.Always(function.Loose(arrayFill)))
 	}
@@ -146,13 +97,13 @@ func Register(t function.Table) {
 
 // arrayLength computes f of the number of elements, and of the second argument
 // where there is one, without reading them.
-func arrayLength(f func(n, d int64) (int64, error)) function.Impl {
+func arrayLength[R any](f func(n, d int64) (R, error)) function.Impl {
 	return func(c *function.Call, args []*vector.Vec) (*vector.Vec, error) {
 		dim := func(int) int64 { return 1 }
 		if len(args) > 1 {
 			dim = function.Arg[int64](c, args, 1)
 		}
-		return function.Each(c, func(i int) (int64, error) { return f(int64(vector.ListLen(args[0].Arr, args[0].At(i))), dim(i)) })
+		return function.Each(c, func(i int) (R, error) { return f(int64(vector.ListLen(args[0].Arr, args[0].At(i))), dim(i)) })
 	}
 }
 
@@ -170,68 +121,6 @@ func copyArray(c *function.Call, d types.Datum) types.Array {
 	src := vector.Elems(d)
 	c.Meter().Scratch(function.BoxedBytes * (len(src) + 1))
 	return types.Array{Elem: et, Elems: append(make([]types.Datum, 0, len(src)+1), src...)}
-}
-
-func contains(c *function.Call, a, b types.Array) bool {
-	et, _ := c.Types[0].Elem()
-next:
-	for _, y := range b.Elems {
-		if y == nil {
-			return false
-		}
-		for _, x := range a.Elems {
-			if x != nil && types.Equal(et, x, y) {
-				continue next
-			}
-		}
-		return false
-	}
-	return true
-}
-
-func arrayPosition(c *function.Call, a []types.Datum) (types.Datum, error) {
-	if a[0] == nil {
-		return nil, nil
-	}
-	et, _ := c.Types[0].Elem()
-	lo := LowerBound(c.Types[0])
-	from := lo
-	if len(a) == 3 {
-		if a[2] == nil {
-			return nil, pgerr.New(pgerr.NullValueNotAllowed, "initial position must not be null")
-		}
-		from = a[2].(int64)
-	}
-	for i, e := range vector.Elems(a[0]) {
-		if int64(i)+lo >= from && types.Equal(et, e, a[1]) {
-			return int64(i) + lo, nil
-		}
-	}
-	return nil, nil
-}
-
-func arrayToString(c *function.Call, a []types.Datum) (types.Datum, error) {
-	if a[0] == nil || a[1] == nil {
-		return nil, nil
-	}
-	et, _ := c.Types[0].Elem()
-	b := c.Text(0)
-	first := true
-	for _, e := range vector.Elems(a[0]) {
-		if e == nil && (len(a) < 3 || a[2] == nil) {
-			continue
-		}
-		if !first {
-			b.WriteString(a[1].(string))
-		}
-		first = false
-		if e == nil {
-			b.WriteString(a[2].(string))
-		} else {
-			b.WriteString(c.TextOf(et, e))
-		}
-	}
-	return b.String(), nil
 }
 
 // Splitter splits a string for string_to_array and string_to_table: at sep, or between all

@@ -8,6 +8,7 @@ import (
 	"github.com/tributarydb/tributary/exec/function"
 	"github.com/tributarydb/tributary/exec/vector"
 	"github.com/tributarydb/tributary/sql/json"
+	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/pgerr"
 	"github.com/tributarydb/tributary/sql/types"
 )
@@ -222,22 +223,26 @@ func recordset(c *function.SetCall, arg, row int, base types.Row, b bool) (funct
 }
 
 func (g *records) Next(_ context.Context, max int, out []array.Builder) (n int, err error) {
-	for ; n < max && g.Walker.Next(); n++ {
-		s := g.Value
-		if w := json.Walk(s); w.Kind() != json.Object {
+	s := g.Text()
+	for ; n < max; n++ {
+		object, ok := g.NextMembers(g.keys, g.spans)
+		switch {
+		case !ok:
+			return n, nil
+		case !object:
 			return 0, pgerr.New(pgerr.InvalidParameterValue, "argument of %s must be an array of objects", g.call.Call.Fn.Name)
 		}
-		json.Members(s, g.keys, g.spans)
 		var row types.Row
 		if g.whole != nil {
 			row = make(types.Row, len(g.fields))
 		}
 		for k, f := range g.fields {
-			if span := g.spans[k]; span.To > 0 && g.whole == nil && f.Type.OID == types.TextOID {
-				if err := g.appendText(out[k].(*array.StringBuilder), s[span.From:span.To]); err != nil {
+			if span := g.spans[k]; span.To > 0 && g.whole == nil {
+				if done, err := g.append(out[k], f.Type, s[span.From:span.To]); err != nil {
 					return 0, err
+				} else if done {
+					continue
 				}
-				continue
 			}
 			var d types.Datum
 			if span := g.spans[k]; span.To > 0 {
@@ -296,12 +301,46 @@ func (g *records) text(s string) (text string, ok bool, err error) {
 	return text, ok, nil
 }
 
-func (g *records) appendText(b *array.StringBuilder, s string) error {
-	text, ok, err := g.text(s)
-	if ok {
-		b.Append(text)
-	} else if err == nil {
-		b.AppendNull()
+// append appends a member's value without a datum between; done is false for types that need one.
+func (g *records) append(b array.Builder, t types.Type, s string) (done bool, err error) {
+	if t.Mod >= 0 || t.Prec > 0 {
+		return false, nil
 	}
-	return err
+	switch t.OID {
+	case types.TextOID, types.Int4OID, types.Int8OID, types.Float8OID, types.NumericOID:
+	default:
+		return false, nil
+	}
+	text, ok, err := g.text(s)
+	if err != nil {
+		return false, err
+	}
+	if !ok {
+		b.AppendNull()
+		return true, nil
+	}
+	switch b := b.(type) {
+	case *array.StringBuilder:
+		b.Append(text)
+	case *array.Int32Builder:
+		var v int64
+		v, err = number.ParseInt(32, text)
+		b.Append(int32(v))
+	case *array.Int64Builder:
+		var v int64
+		v, err = number.ParseInt(64, text)
+		b.Append(v)
+	case *array.Float64Builder:
+		var v float64
+		v, err = number.ParseFloat(64, text)
+		b.Append(v)
+	case *array.BinaryBuilder:
+		var v number.Decimal
+		v, err = number.ParseDecimal(text)
+		var digits [32]byte
+		b.Append(v.AppendBinary(digits[:0]))
+	default:
+		return false, nil
+	}
+	return true, err
 }

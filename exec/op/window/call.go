@@ -44,7 +44,10 @@ func (f *call) arguments(ctx context.Context, b *batch.Batch) ([]arrow.Array, er
 }
 
 // fresh makes the call's aggregate, without states.
-func (f *call) fresh() (agg.Agg, error) { return agg.New(f.item.Call, f.env) }
+func (f *call) fresh() (agg.Agg, error) {
+	a, err := agg.New(f.item.Call, f.env)
+	return agg.ByRow(a), err
+}
 
 // compute returns the call's values for p's rows, which are rows of r.
 func (f *call) compute(ctx context.Context, r *rows, p *block) (arrow.Array, error) {
