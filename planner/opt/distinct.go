@@ -16,7 +16,8 @@ import (
 //	DISTINCT ON over a key      nothing
 //	count(DISTINCT x) … by g    count(x) by g over (group by g, x), where all
 //	                            aggregates are DISTINCT or regroup
-//	                            (distinct_split.go)
+//	                            (distinct_split.go); for several x of many
+//	                            rows a join of such (distinct_branches.go)
 func ruleDistinct(r *rule.Run, n plan.Node, _ plan.ColSet) (plan.Node, error) {
 	return r.BottomUp(n, func(n plan.Node) plan.Node {
 		switch n := n.(type) {
@@ -32,6 +33,9 @@ func ruleDistinct(r *rule.Run, n plan.Node, _ plan.ColSet) (plan.Node, error) {
 				return m
 			}
 			if m := oneRowGroups(r, n); m != nil {
+				return m
+			}
+			if m := branchDistinct(r, n); m != nil {
 				return m
 			}
 			if m := splitDistinct(r, n); m != nil {

@@ -63,13 +63,24 @@ func IntRange(e expr.Expr, n plan.Node, st Statistics) (lo, hi int64, ok bool) {
 	return valueBounds(e, n, st)
 }
 
-// scanColumn returns what is known of a column that a scan within n reads.
+// scanColumn returns what is known of a column that a scan within n reads, also where it is passed on as another one.
 func scanColumn(n plan.Node, id expr.ColID, st Statistics) (ColStats, bool) {
-	if s, isScan := n.(*plan.Scan); isScan {
-		for _, c := range s.Cols {
-			if t := st.Table(s.Table); c.ID == id && t != nil {
+	var passed []plan.Item
+	switch n := n.(type) {
+	case *plan.Scan:
+		for _, c := range n.Cols {
+			if t := st.Table(n.Table); c.ID == id && t != nil {
 				return t.Col(c.Num)
 			}
+		}
+	case *plan.Project:
+		passed = n.Items
+	case *plan.Aggregate:
+		passed = n.Groups
+	}
+	for _, it := range passed {
+		if c, ok := rewrite.AsColumn(it.Expr); ok && it.Col.ID == id && c.ID != id {
+			return scanColumn(n.Children()[0], c.ID, st)
 		}
 	}
 	for _, k := range n.Children() {

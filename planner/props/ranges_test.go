@@ -78,6 +78,21 @@ func TestFloatsFit(t *testing.T) {
 		if got := !Fallible(e, scan, st); got != c.fits {
 			t.Errorf("%s of %g to %g by %g: %v", c.fn, c.lo, c.hi, c.by, got)
 		}
+		// The same column as a group of its renamed values, and as what is not it.
+		named := plan.Column{ID: 8, Type: types.Float8}
+		for _, passed := range []bool{true, false} {
+			of := expr.Expr(&expr.Col{ID: 7, Typ: types.Float8})
+			if !passed {
+				of = &expr.Call{Fn: fn.ByID("float8mul(float8,float8)"), Typ: types.Float8, Args: []expr.Expr{of, of}}
+			}
+			groups := &plan.Aggregate{Input: &plan.Project{Input: scan, Items: []plan.Item{{Col: named, Expr: of}}},
+				Groups: []plan.Item{{Col: plan.Column{ID: 9, Type: types.Float8}, Expr: &expr.Col{ID: 8, Typ: types.Float8}}}}
+			over := *e
+			over.Args = []expr.Expr{&expr.Col{ID: 9, Typ: types.Float8}, e.Args[1]}
+			if got := !Fallible(&over, groups, st); got != (c.fits && passed) {
+				t.Errorf("%s of %g to %g by %g above groups: %v", c.fn, c.lo, c.hi, c.by, got)
+			}
+		}
 	}
 }
 

@@ -156,10 +156,61 @@ func (o *ordered) bound(c expr.Expr) (expr.Expr, bound, bool) {
 	if o.reads(x) {
 		x, b = outer, bound{rewrite.Mirrored[op], x}
 	}
-	if o.reads(x) || len(rewrite.ColumnsOf(x)) == 0 || !rewrite.Subset(rewrite.ColumnsOf(b.outer), o.corr) || !sameOrder(x.Type(), b.outer.Type()) {
+	if o.reads(x) || len(rewrite.ColumnsOf(x)) == 0 || !rewrite.Subset(rewrite.ColumnsOf(b.outer), o.corr) {
 		return nil, bound{}, false
 	}
-	return x, b, true
+	x, b.outer, ok = o.alike(x, b.outer)
+	return x, b, ok
+}
+
+// alike returns two expressions that are compared with casts to the type of which both are values, such that they may be in
+// one column; false where there is none, or a cast could fail.
+func (o *ordered) alike(x, y expr.Expr) (expr.Expr, expr.Expr, bool) {
+	a, b := x.Type(), y.Type()
+	if sameOrder(a, b) {
+		return x, y, true
+	}
+	if !strictlyWider(a, b) {
+		a, b = b, a
+	}
+	if !strictlyWider(a, b) {
+		return nil, nil, false
+	}
+	rows := &plan.Join{L: o.l, R: o.rows}
+	both := [2]expr.Expr{x, y}
+	for i, e := range both {
+		if !e.Type().SamePhysical(b) {
+			both[i] = &expr.Cast{Arg: e, Typ: b}
+			if props.Fallible(both[i], rows, o.r.Statistics()) {
+				return nil, nil, false
+			}
+		}
+	}
+	return both[0], both[1], sameOrder(both[0].Type(), both[1].Type())
+}
+
+// strictlyWider reports whether values of a, as values of b, compare as they do in a.
+func strictlyWider(a, b types.Type) bool {
+	switch {
+	case a.IsInteger() && b.IsInteger():
+		return a.Rank() < b.Rank()
+	case a.OID == types.Float4OID:
+		return b.OID == types.Float8OID
+	case a.OID == types.DateOID:
+		return b.OID == types.TimestampOID && b.Mod < 0
+	}
+	return (a.IsInteger() || a.IsFixed()) && b.OID == types.NumericOID && b.Mod < 0
+}
+
+// narrowest is e without casts that leave the order of its values as it is.
+func narrowest(e expr.Expr) expr.Expr {
+	for {
+		c, ok := e.(*expr.Cast)
+		if !ok || !strictlyWider(c.Arg.Type(), c.Typ) {
+			return e
+		}
+		e = c.Arg
+	}
 }
 
 // sameOrder reports whether values of two types are in one column, equal and sorted as = and < say.
@@ -169,7 +220,7 @@ func sameOrder(a, b types.Type) bool {
 
 // nearest is an Apply of the first row by an order over o.rows: the last before a value, or the first after one.
 func (o *ordered) nearest(a *plan.Apply, order []expr.Order) plan.Node {
-	if !rewrite.Same(order[0].Expr, o.x) {
+	if !rewrite.Same(narrowest(order[0].Expr), narrowest(o.x)) {
 		return nil
 	}
 	// One bound is where the search begins. The others are on the far side: the row that is found meets
