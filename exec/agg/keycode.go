@@ -10,6 +10,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/array"
 
 	"github.com/tributarydb/tributary/exec/batch"
+	"github.com/tributarydb/tributary/sql/number"
 	"github.com/tributarydb/tributary/sql/types"
 )
 
@@ -75,7 +76,14 @@ func newKeyCode(t types.Type) keyCode {
 			func(b array.Builder, v uint64) { b.(*array.Int32Builder).Append(int32(v ^ signBit)) }, false}
 	case arrow.INT64:
 		return numberKeys{func(col arrow.Array, to []uint64) []uint64 { return integerKeys(col.(*array.Int64).Int64Values(), to) },
-			func(b array.Builder, v uint64) { b.(*array.Int64Builder).Append(int64(v ^ signBit)) }, false}
+			func(b array.Builder, v uint64) {
+				if b, ok := b.(*array.BinaryBuilder); ok { // of an array, whose numerics are variable
+					var room [24]byte
+					b.Append(number.DecimalFromInt64(int64(v^signBit), int32(t.Scale)).AppendBinary(room[:0]))
+					return
+				}
+				b.(*array.Int64Builder).Append(int64(v ^ signBit))
+			}, false}
 	case arrow.DATE32:
 		return numberKeys{func(col arrow.Array, to []uint64) []uint64 {
 			return integerKeys(col.(*array.Date32).Date32Values(), to)

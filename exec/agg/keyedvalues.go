@@ -46,7 +46,9 @@ func newKeyed(c *collect) Agg {
 		if !ok || call.Fn.Name == "percentile_cont" && value.OID != types.Float8OID {
 			return nil
 		}
-		result = elem
+		if result = elem; value.IsFixed() && elem.OID == value.OID {
+			result = value // written as the array has them
+		}
 	case call.Fn.Name == "array_agg" && call.Distinct && len(c.args) == 1 && len(c.order) <= 1:
 		value = c.args[0]
 		elem, ok := call.Typ.Elem()

@@ -44,8 +44,9 @@ var binds = map[string]func([]types.Type) ([]types.Type, types.Type){
 	"stddev_samp(numeric)": keepRule(types.Numeric),
 	"stddev_pop(numeric)":  keepRule(types.Numeric),
 
-	"mode(anyelement)":                   lastRule,
-	"percentile_disc(float8,anyelement)": lastRule,
+	"mode(anyelement)":                     lastRule,
+	"percentile_disc(float8,anyelement)":   lastRule,
+	"percentile_disc(float8[],anyelement)": listRule,
 
 	"first_value(anyelement)":          sameRule,
 	"last_value(anyelement)":           sameRule,
@@ -114,6 +115,12 @@ func sameRule(args []types.Type) ([]types.Type, types.Type) { return args, plain
 
 // lastRule is for an aggregate that returns one of the values that it orders.
 func lastRule(args []types.Type) ([]types.Type, types.Type) { return args, plain(args[len(args)-1]) }
+
+// listRule is for one that returns several of them: an array's numerics are variable.
+func listRule(args []types.Type) ([]types.Type, types.Type) {
+	a, _ := types.ArrayOf(variable(plain(args[len(args)-1])))
+	return args, a
+}
 
 // keepRule keeps the representation of arguments.
 func keepRule(ret types.Type) func([]types.Type) ([]types.Type, types.Type) {

@@ -2,6 +2,7 @@ package datetime
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -23,11 +24,24 @@ type formatTime struct {
 	east            int
 }
 
-// Format is a format of to_char, read once for many values.
+// Format is a format of to_char, read once for many values. One that writes nothing but days keeps some days' texts; it is for one
+// thread.
 type Format struct {
 	Text  string
 	nodes []tochar.Node
+	daily bool // of a timestamp it writes nothing but the day
+	uses  int
+	days  []shownDay // by the day's last bits, from the second use
 }
+
+// shownDay is what a format writes of a day; "" for none yet.
+type shownDay struct {
+	day  int64
+	text string
+}
+
+// keptDays is a power of two.
+const keptDays = 1024
 
 // ParseFormat reads a format of to_char for dates and times.
 func ParseFormat(text string) (*Format, error) {
@@ -35,7 +49,17 @@ func ParseFormat(text string) (*Format, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Format{text, nodes}, nil
+	return &Format{Text: text, nodes: nodes, daily: !slices.ContainsFunc(nodes, func(n tochar.Node) bool {
+		if n.Kind != tochar.KindField {
+			return false
+		}
+		switch n.Key.ID {
+		case tochar.FieldMeridiem, tochar.FieldHH12, tochar.FieldHH24, tochar.FieldMI, tochar.FieldSS, tochar.FieldFF, tochar.FieldMS, tochar.FieldUS, tochar.FieldSSSS,
+			tochar.FieldTZ, tochar.FieldTZH, tochar.FieldTZM, tochar.FieldOF:
+			return true
+		}
+		return false
+	})}, nil
 }
 
 // Timestamp is to_char() of a timestamp; loc is the session's zone for one with time zone, else nil. ok is false
@@ -56,14 +80,28 @@ func (f *Format) Timestamp(ts int64, loc *time.Location) (s string, ok bool, err
 		t.zone = zoneAbbrevAt(sec, loc)
 		local += int64(t.east) * microsPerSec
 	}
+	day, _ := checked.FloorDiv(local, MicrosPerDay)
+	var kept *shownDay
+	if f.daily {
+		if f.uses++; f.uses == 2 {
+			f.days = make([]shownDay, keptDays)
+		}
+		if f.days != nil {
+			if kept = &f.days[day&(keptDays-1)]; kept.day == day && kept.text != "" {
+				return kept.text, true, nil
+			}
+		}
+	}
 	c := toCivil(local)
 	t.year, t.mon, t.mday = c.year, c.month, c.day
 	t.hour, t.min, t.sec, t.us = splitTime(c.micros)
-	t.day = c.date()
+	t.day = day
 	_, dow := checked.FloorDiv(t.day+4, 7)
 	t.wday = int(dow)
 	t.yday = int(t.day-YMDToDate(t.year, 1, 1)) + 1
-	s, err = t.format(f)
+	if s, err = t.format(f); err == nil && kept != nil {
+		kept.day, kept.text = day, s
+	}
 	return s, err == nil, err
 }
 
@@ -100,6 +138,10 @@ func (t *formatTime) format(f *Format) (string, error) {
 			b = append(b, n.Text...)
 			continue
 		}
+		if v := t.twoDigits(n); v >= 0 {
+			b = append(b, byte('0'+v/10), byte('0'+v%10))
+			continue
+		}
 		text, err := t.field(n)
 		if err != nil {
 			return "", err
@@ -107,6 +149,29 @@ func (t *formatTime) format(f *Format) (string, error) {
 		b = append(b, text...)
 	}
 	return string(b), nil
+}
+
+// twoDigits returns the value of a field that is written as two digits, -1 for other fields and values.
+func (t *formatTime) twoDigits(n *tochar.Node) int64 {
+	v := int64(-1)
+	if n.Mods == 0 {
+		switch n.Key.ID {
+		case tochar.FieldHH24:
+			v = t.hour
+		case tochar.FieldMI:
+			v = t.min
+		case tochar.FieldSS:
+			v = t.sec
+		case tochar.FieldMM:
+			v = int64(t.mon)
+		case tochar.FieldDD:
+			v = int64(t.mday)
+		}
+	}
+	if v > 99 {
+		return -1
+	}
+	return v
 }
 
 // shownYear counts years BC from 1 without a sign.

@@ -34,8 +34,8 @@ const (
 	signPost
 )
 
-// numFormat is a numeric format understood.
-type numFormat struct {
+// Format is a format of to_char for numbers, read once for many values.
+type Format struct {
 	nodes              []tochar.Node
 	pre, post          int // digit places before and after the point
 	sign               signPlace
@@ -45,10 +45,11 @@ type numFormat struct {
 	zeroStart, zeroEnd int
 }
 
-func (f *numFormat) has(x numFlags) bool { return f.flags&x != 0 }
+func (f *Format) has(x numFlags) bool { return f.flags&x != 0 }
 
-func parseNumFormat(format string) (*numFormat, error) {
-	f := &numFormat{}
+// ParseFormat reads a format of to_char for numbers.
+func ParseFormat(format string) (*Format, error) {
+	f := &Format{}
 	var err error
 	f.nodes, err = tochar.Parse(format, false, f.note)
 	return f, err
@@ -57,7 +58,7 @@ func parseNumFormat(format string) (*numFormat, error) {
 func errNumFormat(s string) *pgerr.Error { return pgerr.New(pgerr.SyntaxError, "%s", s) }
 
 // note takes one node of the format into account.
-func (f *numFormat) note(n *tochar.Node) error {
+func (f *Format) note(n *tochar.Node) error {
 	if n.Kind != tochar.KindField {
 		return nil
 	}
@@ -157,12 +158,8 @@ func (f *numFormat) note(n *tochar.Node) error {
 	return nil
 }
 
-// FormatNumeric is to_char(numeric, format).
-func FormatNumeric(format string, d Decimal) (string, error) {
-	f, err := parseNumFormat(format)
-	if err != nil {
-		return "", err
-	}
+// Numeric is to_char() of a numeric. The format is not changed, its copy is.
+func (f Format) Numeric(d Decimal) (string, error) {
 	switch {
 	case f.has(nfRoman):
 		n, err := d.Round(0).ToInt(32)
@@ -190,20 +187,18 @@ func FormatNumeric(format string, d Decimal) (string, error) {
 	return f.digits(d.Round(int32(f.post)).String())
 }
 
-// FormatInt is to_char() of an integer type; int8 goes by numeric.
-func FormatInt(format string, bits int, v int64) (string, error) {
-	if bits < 64 {
-		if f, err := parseNumFormat(format); err == nil && f.has(nfExp) {
-			return plusToBlank(strconv.FormatFloat(float64(v), 'e', f.post, 64)), nil
-		}
+// Int is to_char() of an integer type; int8 goes by numeric.
+func (f Format) Int(bits int, v int64) (string, error) {
+	if f.has(nfExp) && bits < 64 {
+		return plusToBlank(strconv.FormatFloat(float64(v), 'e', f.post, 64)), nil
 	}
-	if f, err := parseNumFormat(format); err == nil && f.has(nfMulti) && !f.has(nfRoman) && bits < 64 {
+	if f.has(nfMulti) && !f.has(nfRoman) && bits < 64 {
 		// The value moved by V must be an integer of four bytes again.
 		if p := math.Pow(10, float64(f.multi)); math.Abs(float64(v))*p > math.MaxInt32 {
 			return "", pgerr.New(pgerr.NumericValueOutOfRange, "integer out of range")
 		}
 	}
-	return FormatNumeric(format, DecimalFromInt64(v, 0))
+	return f.Numeric(DecimalFromInt64(v, 0))
 }
 
 func plusToBlank(s string) string {
@@ -213,12 +208,8 @@ func plusToBlank(s string) string {
 	return s
 }
 
-// FormatFloat is to_char() of float8 (bits 64) or float4 (bits 32).
-func FormatFloat(format string, v float64, bits int) (string, error) {
-	f, err := parseNumFormat(format)
-	if err != nil {
-		return "", err
-	}
+// Float is to_char() of float8 (bits 64) or float4 (bits 32).
+func (f Format) Float(v float64, bits int) (string, error) {
 	finite := !math.IsNaN(v) && !math.IsInf(v, 0)
 	wide := 15
 	if bits == 32 {
@@ -309,12 +300,12 @@ func roman(n int64) string {
 }
 
 // hashes is what EEEE shows for what is not finite.
-func (f *numFormat) hashes() string {
+func (f *Format) hashes() string {
 	return " " + strings.Repeat("#", f.pre) + "." + strings.Repeat("#", f.post+4)
 }
 
 // digits lays the text of a number out.
-func (f *numFormat) digits(s string) (string, error) {
+func (f *Format) digits(s string) (string, error) {
 	sign := byte('+')
 	if s[0] == '-' {
 		sign, s = '-', s[1:]

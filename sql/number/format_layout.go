@@ -11,7 +11,7 @@ import (
 
 // numWriter lays digits out under a format, place by place.
 type numWriter struct {
-	*numFormat
+	*Format
 	out       []byte
 	number    string // digits and point
 	at        int    // the next of number
@@ -25,8 +25,8 @@ type numWriter struct {
 	last      int  // with FM, the last of number that matters; -1: all do
 }
 
-func (f *numFormat) write(number string, spaces int, sign byte) (string, error) {
-	w := numWriter{numFormat: f, number: number, spaces: spaces, sign: sign, last: -1}
+func (f *Format) write(number string, spaces int, sign byte) (string, error) {
+	w := numWriter{Format: f, number: number, spaces: spaces, sign: sign, last: -1}
 	if f.zeroStart > 0 {
 		f.zeroStart--
 	}
@@ -178,7 +178,7 @@ func (w *numWriter) place(id tochar.ID) {
 			} else {
 				w.put(">")
 			}
-		case w.has(nfSign) && w.numFormat.sign == signPost:
+		case w.has(nfSign) && w.Format.sign == signPost:
 			w.out = append(w.out, w.sign)
 		}
 	}
@@ -188,7 +188,7 @@ func (w *numWriter) place(id tochar.ID) {
 func (w *numWriter) writeSign() {
 	switch {
 	case w.has(nfSign):
-		if w.numFormat.sign != signPre {
+		if w.Format.sign != signPre {
 			return
 		}
 		w.out = append(w.out, w.sign)
@@ -238,7 +238,7 @@ func (w *numWriter) digit(id tochar.ID) {
 
 // numReader reads a number by a format: to_number().
 type numReader struct {
-	*numFormat
+	*Format
 	s                 string
 	pos               int
 	sign              byte
@@ -253,7 +253,7 @@ func ParseNumberFormat(s, format string) (d Decimal, ok bool, err error) {
 	if format == "" {
 		return Decimal{}, false, nil
 	}
-	f, err := parseNumFormat(format)
+	f, err := ParseFormat(format)
 	if err != nil {
 		return Decimal{}, false, err
 	}
@@ -263,7 +263,7 @@ func ParseNumberFormat(s, format string) (d Decimal, ok bool, err error) {
 	if f.has(nfRoman) {
 		return Decimal{}, false, pgerr.New(pgerr.FeatureNotSupported, "\"RN\" not supported for input")
 	}
-	r := numReader{numFormat: f, s: s, sign: ' '}
+	r := numReader{Format: f, s: s, sign: ' '}
 	for i := range f.nodes {
 		if r.pos >= len(s) {
 			break
@@ -351,7 +351,7 @@ func (r *numReader) place(id tochar.ID) {
 	if r.sign == ' ' && (id == tochar.Num0 || id == tochar.Num9) && r.readPre+r.readPost == 0 {
 		c := r.s[r.pos]
 		switch {
-		case r.has(nfSign) && r.numFormat.sign == signPre:
+		case r.has(nfSign) && r.Format.sign == signPre:
 			if c == '-' || c == '+' {
 				r.sign = c
 				r.pos++

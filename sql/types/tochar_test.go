@@ -25,6 +25,12 @@ func TestToCharGolden(t *testing.T) {
 		ok := true
 		var err error
 		dates, _ := datetime.ParseFormat(format)
+		numbers := func(write func(number.Format) (string, error)) {
+			var f *number.Format
+			if f, err = number.ParseFormat(format); err == nil {
+				s, err = write(*f)
+			}
+		}
 		switch r[0] {
 		case "ts":
 			s, ok, err = dates.Timestamp(parse(Timestamp).(int64), nil)
@@ -33,18 +39,18 @@ func TestToCharGolden(t *testing.T) {
 		case "iv":
 			s, ok, err = dates.Interval(parse(IntervalT).(datetime.Interval))
 		case "num":
-			s, err = number.FormatNumeric(format, parse(Numeric).(number.Decimal))
+			numbers(func(f number.Format) (string, error) { return f.Numeric(parse(Numeric).(number.Decimal)) })
 		case "f8":
-			s, err = number.FormatFloat(format, parse(Float8).(float64), 64)
+			numbers(func(f number.Format) (string, error) { return f.Float(parse(Float8).(float64), 64) })
 		case "f4":
-			s, err = number.FormatFloat(format, parse(Float4).(float64), 32)
+			numbers(func(f number.Format) (string, error) { return f.Float(parse(Float4).(float64), 32) })
 		case "i4", "i8":
 			o := 32
 			if r[0] == "i8" {
 				o = 64
 			}
 			n, _ := strconv.ParseInt(val, 10, 64)
-			s, err = number.FormatInt(format, o, n)
+			numbers(func(f number.Format) (string, error) { return f.Int(o, n) })
 		case "to_number":
 			var d number.Decimal
 			d, ok, err = number.ParseNumberFormat(val, format)

@@ -13,27 +13,12 @@ import (
 
 // addFormat registers format() and the to_char family.
 func addFormat(t function.Table) {
-	t.Puts(function.Always(function.Loose(format)), "format(text)", "format(text,any)")
-	t.Put("to_char(numeric,text)", function.Always(function.Try2(func(c *function.Call, d number.Decimal, f string) (string, error) {
-		picture(c, f)
-		return number.FormatNumeric(f, d)
-	})))
-	t.Put("to_char(int4,text)", function.Always(function.Try2(func(c *function.Call, v int64, f string) (string, error) {
-		picture(c, f)
-		return number.FormatInt(f, 32, v)
-	})))
-	t.Put("to_char(int8,text)", function.Always(function.Try2(func(c *function.Call, v int64, f string) (string, error) {
-		picture(c, f)
-		return number.FormatInt(f, 64, v)
-	})))
-	t.Put("to_char(float4,text)", function.Always(function.Try2(func(c *function.Call, v float64, f string) (string, error) {
-		picture(c, f)
-		return number.FormatFloat(f, v, 32)
-	})))
-	t.Put("to_char(float8,text)", function.Always(function.Try2(func(c *function.Call, v float64, f string) (string, error) {
-		picture(c, f)
-		return number.FormatFloat(f, v, 64)
-	})))
+	t.Puts(function.Always(formats), "format(text)", "format(text,any)")
+	t.Put("to_char(numeric,text)", formatted(number.ParseFormat, func(_ *function.Call, p *number.Format, d number.Decimal) (string, error) { return p.Numeric(d) }))
+	t.Put("to_char(int4,text)", formatted(number.ParseFormat, func(_ *function.Call, p *number.Format, v int64) (string, error) { return p.Int(32, v) }))
+	t.Put("to_char(int8,text)", formatted(number.ParseFormat, func(_ *function.Call, p *number.Format, v int64) (string, error) { return p.Int(64, v) }))
+	t.Put("to_char(float4,text)", formatted(number.ParseFormat, func(_ *function.Call, p *number.Format, v float64) (string, error) { return p.Float(v, 32) }))
+	t.Put("to_char(float8,text)", formatted(number.ParseFormat, func(_ *function.Call, p *number.Format, v float64) (string, error) { return p.Float(v, 64) }))
 	t.Put("to_number(text,text)", function.Always(function.Try2(func(c *function.Call, s, f string) (number.Decimal, error) {
 		picture(c, f)
 		d, ok, err := number.ParseNumberFormat(s, f)
@@ -42,27 +27,15 @@ func addFormat(t function.Table) {
 		}
 		return d, err
 	})))
-	t.Put("to_char(timestamp,text)", function.Always(function.Try2(func(c *function.Call, v int64, f string) (string, error) {
-		p, err := pictureOf(c, f)
-		if err != nil {
-			return "", err
-		}
+	t.Put("to_char(timestamp,text)", formatted(datetime.ParseFormat, func(_ *function.Call, p *datetime.Format, v int64) (string, error) {
 		return orNull(p.Timestamp(v, nil))
-	})))
-	t.Put("to_char(timestamptz,text)", function.Always(function.Try2(func(c *function.Call, v int64, f string) (string, error) {
-		p, err := pictureOf(c, f)
-		if err != nil {
-			return "", err
-		}
+	}))
+	t.Put("to_char(timestamptz,text)", formatted(datetime.ParseFormat, func(c *function.Call, p *datetime.Format, v int64) (string, error) {
 		return orNull(p.Timestamp(v, c.Env.Location()))
-	})))
-	t.Put("to_char(interval,text)", function.Always(function.Try2(func(c *function.Call, v datetime.Interval, f string) (string, error) {
-		p, err := pictureOf(c, f)
-		if err != nil {
-			return "", err
-		}
+	}))
+	t.Put("to_char(interval,text)", formatted(datetime.ParseFormat, func(_ *function.Call, p *datetime.Format, v datetime.Interval) (string, error) {
 		return orNull(p.Interval(v))
-	})))
+	}))
 	t.Put("to_timestamp(text,text)", function.Always(function.Try2(func(c *function.Call, s, f string) (int64, error) {
 		picture(c, f)
 		return datetime.ParseTimestampFormat(s, f, c.Env.Location())
@@ -81,22 +54,29 @@ func picture(c *function.Call, f string) {
 	c.Meter().Poll(node * len(f))
 }
 
-// pictureOf reads a format of dates and times, or returns that of the last row where it is the same.
-func pictureOf(c *function.Call, f string) (*datetime.Format, error) {
-	if c.Memo == nil {
+// formatted makes to_char of the values of a type. A format that is that of the last row is not read again.
+func formatted[A, F any](parse func(string) (F, error), write func(*function.Call, F, A) (string, error)) function.Maker {
+	type read struct {
+		text   string
+		format F
+	}
+	return function.Always(function.Try2(func(c *function.Call, v A, f string) (string, error) {
+		if c.Memo != nil {
+			if r, ok := (*c.Memo).(*read); ok && r.text == f {
+				c.Meter().Poll(len(f))
+				return write(c, r.format, v)
+			}
+		}
 		picture(c, f)
-		return datetime.ParseFormat(f)
-	}
-	if p, ok := (*c.Memo).(*datetime.Format); ok && p.Text == f {
-		c.Meter().Poll(len(f))
-		return p, nil
-	}
-	picture(c, f)
-	p, err := datetime.ParseFormat(strings.Clone(f))
-	if err == nil {
-		*c.Memo = p
-	}
-	return p, err
+		p, err := parse(strings.Clone(f))
+		if err != nil {
+			return "", err
+		}
+		if c.Memo != nil {
+			*c.Memo = &read{strings.Clone(f), p}
+		}
+		return write(c, p, v)
+	}))
 }
 
 func orNull(s string, ok bool, err error) (string, error) {

@@ -38,8 +38,8 @@ func addStrings(t function.Table) {
 	t.Put("chr(int4)", function.Always(function.Try1(chr)))
 	t.Put("textcat(text,text)", function.Always(concatTexts))
 	t.Puts(function.Always(concatAny), "anytextcat(anynonarray,text)", "textanycat(text,anynonarray)")
-	t.Put("concat(any)", function.Always(function.Loose(concat)))
-	t.Put("concat_ws(text,any)", function.Always(function.Loose(concatWS)))
+	t.Put("concat(any)", function.Always(concatColumns))
+	t.Put("concat_ws(text,any)", function.Always(concatWithSeparator))
 	t.Put("left(text,int4)", function.Always(function.Strict2(func(s string, n int64) string {
 		if n >= 0 {
 			return s[:function.ByteAt(s, n)]

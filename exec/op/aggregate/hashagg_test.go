@@ -489,6 +489,24 @@ func TestHashAggNumbered(t *testing.T) {
 	}
 }
 
+// TestHashAggNumberedOnly: a group's only key is a value that is numbered, such as an array, so that groups were found by numbers,
+// without slots.
+func TestHashAggNumberedOnly(t *testing.T) {
+	r := rand.New(rand.NewSource(13))
+	list, _ := types.ArrayOf(types.Int4)
+	c := aggCase{tb: optest.Table{Types: []types.Type{list, types.Int4}}, drop: -1, keys: []int{0}}
+	for range 9000 {
+		c.tb.Rows = append(c.tb.Rows, types.Row{types.Array{Elem: types.Int4, Elems: []types.Datum{r.Int63n(60), r.Int63n(60)}}, r.Int63n(3)})
+	}
+	c.aggs = []expr.AggCall{c.call("sum(int4)", c.col(1)), c.call("count()")}
+	tc := c.test(t)
+	for threads := 1; threads <= 3; threads++ {
+		for _, f := range []optest.Form{{Size: 8192}, {Size: 700}, {Size: 3000, Sel: true}} {
+			optest.Once(t, tc, threads, f, 0)
+		}
+	}
+}
+
 // TestHashAggExpected: memory is reserved for the number of groups that the plan estimates, be the
 // estimate right, too high, or more than memory holds.
 func TestHashAggExpected(t *testing.T) {
