@@ -134,27 +134,49 @@ func TestPairProducts(t *testing.T) {
 	}
 }
 
-// TestPairsFill: sums that fill their words go on.
-func TestPairsFill(t *testing.T) {
-	var p Pairs
-	p.Resize(1)
+// TestFill: sums that fill their limbs go on, of rows one by one and of lists.
+func TestFill(t *testing.T) {
 	const n = 1 << 13
 	xs, of := make([]float64, n), make([]uint32, n)
 	for i := range xs {
-		xs[i] = 0x1.fffffp33
+		xs[i] = 0x1.fffffffffffffp11
 	}
 	var want longPair
-	p.Add(of[:1], []float64{0x1p0}, []float64{0x1p0}) // a base so that the others are the greatest that it holds
 	want.add(1, 1)
-	for range 8 {
-		p.Add(of, xs, xs)
-		for range n {
-			want.add(xs[0], xs[0])
-		}
+	for range 8 * n {
+		want.add(xs[0], xs[0])
 	}
 	want.x.n = 8*n + 1
-	if got, want := p.Moments(0).XY, LongSpread(&want.xy, &want.x, &want.y); got != want || len(p.long) == 0 {
-		t.Errorf("%v, not %v; %d are long", got, want, len(p.long))
+	spread := LongSpread(&want.xy, &want.x, &want.y)
+	for _, list := range []bool{false, true} {
+		var p Pairs
+		var s Squares
+		p.Resize(1)
+		s.Resize(1)
+		one := []float64{1} // a base so that the others are the greatest that it holds
+		p.Add(of[:1], one, one)
+		AddSquares(&s, of[:1], one)
+		if _, _, ok := odd(math.Float64bits(xs[0]), int(p.x)); !ok {
+			t.Fatal("the greatest does not fit")
+		}
+		if _, _, ok := odd(math.Float64bits(2*xs[0]), int(p.x)); ok {
+			t.Fatal("there is a greater one")
+		}
+		for range 8 {
+			if list {
+				p.AddList(0, nil, xs, xs)
+				AddSquaresList(&s, 0, nil, xs)
+			} else {
+				p.Add(of, xs, xs)
+				AddSquares(&s, of, xs)
+			}
+		}
+		if m := p.Moments(0); m.XX != spread || m.YY != spread || m.XY != spread || len(p.long) == 0 {
+			t.Errorf("%v, not %v; %d are long", m, spread, len(p.long))
+		}
+		if got := s.Spread(0); got != spread || len(s.long) == 0 {
+			t.Errorf("%v of squares, not %v; %d are long", got, spread, len(s.long))
+		}
 	}
 }
 
