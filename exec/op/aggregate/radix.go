@@ -157,7 +157,7 @@ func (o *aggThread) mergeRadix(ctx context.Context, p int) error {
 		o.merged = out
 	}
 	out.aggs, out.count, out.words, out.hashes, out.values = aggs, 0, out.words[:0], out.hashes[:0], newGroupValues(o.s.keyTypes)
-	size := len(out.slots)
+	size := max(len(out.slots), 1024) // a table of numbered keys has none
 	for size < 2*n {
 		size *= 2
 	}
