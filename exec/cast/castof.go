@@ -63,6 +63,9 @@ func Between(from, to types.Type, explicit bool) (function.Impl, error) {
 	if from.IsInteger() && textfn.IsBit(to) && to.Mod > 0 {
 		return textfn.IntToBit(from, int(to.Mod)), nil
 	}
+	if from.IsCharacters() && to.OID == types.BitOID && to.Mod > 0 && explicit {
+		return bitParse(to), nil
+	}
 	conv, err := convertTypes(from, base, explicit)
 	if err != nil {
 		return nil, err
