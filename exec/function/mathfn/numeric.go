@@ -1,7 +1,6 @@
 package mathfn
 
 import (
-
 	"github.com/tributarydb/tributary/exec/compare"
 	"github.com/tributarydb/tributary/exec/function"
 	"github.com/tributarydb/tributary/exec/vector"
