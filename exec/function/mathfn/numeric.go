@@ -1,8 +1,6 @@
 package mathfn
 
 import (
-	"math"
-
 	"github.com/tributarydb/tributary/exec/compare"
 	"github.com/tributarydb/tributary/exec/function"
 	"github.com/tributarydb/tributary/exec/vector"
@@ -108,8 +106,11 @@ func dec2(f func(a, b number.Decimal) (number.Decimal, error)) function.Impl {
 
 // numDiv divides. Quotients of fixed numerics are written directly in the column encoding.
 func numDiv(_ *fn.Func, at []types.Type, ret types.Type) function.Impl {
-	if !at[0].IsFixed() || !at[1].IsFixed() || ret.IsFixed() {
+	if ret.IsFixed() {
 		return dec2(number.Decimal.Div)
+	}
+	if !at[0].IsFixed() || !at[1].IsFixed() {
+		return wide(at[0], at[1], number.Wide.Div, number.Decimal.Div)
 	}
 	l, r := int32(at[0].Scale), int32(at[1].Scale)
 	return func(c *function.Call, args []*vector.Vec) (*vector.Vec, error) {
@@ -274,35 +275,49 @@ func numArith(op arOp) function.Maker {
 		case arMul:
 			slow = number.Decimal.Mul
 		}
-		return func(c *function.Call, args []*vector.Vec) (*vector.Vec, error) {
-			a, b := SmallReader(args[0], l), SmallReader(args[1], r)
-			w := vector.NewWriter[number.Decimal](c.Arena, c.Ret, c.N)
-			da, db := vector.DecimalReader(args[0], l), vector.DecimalReader(args[1], r)
-			for i := range c.N {
-				if c.Skip(i) {
-					continue
-				}
-				x, sx, okx := a(i)
-				y, sy, oky := b(i)
-				d, ok := number.Decimal{}, false
-				if okx && oky {
-					d, ok = smallArith(op, x, sx, y, sy)
-				}
-				if !ok {
-					var err error
-					if d, err = slow(da(i), db(i)); err != nil {
-						return nil, err
+		return wide(l, r, func(x, y number.Wide) (number.Wide, bool) {
+			switch op {
+			case arMul:
+				return x.Mul(y)
+			case arSub:
+				y = y.Neg()
+			}
+			return x.Add(y)
+		}, slow)
+	}
+}
+
+// wide computes numbers of up to two words where they lie, and others by Decimal.
+func wide(l, r types.Type, f func(x, y number.Wide) (number.Wide, bool), slow func(x, y number.Decimal) (number.Decimal, error)) function.Impl {
+	return func(c *function.Call, args []*vector.Vec) (*vector.Vec, error) {
+		a, b := wideReader(args[0], l), wideReader(args[1], r)
+		da, db := vector.DecimalReader(args[0], l), vector.DecimalReader(args[1], r)
+		var room [40]byte
+		return function.Each(c, func(i int) ([]byte, error) {
+			if x, ok := a(i); ok {
+				if y, ok := b(i); ok {
+					if w, ok := f(x, y); ok {
+						return w.Append(room[:0]), nil
 					}
 				}
-				if err := w.Set(i, d); err != nil {
-					return nil, err
-				}
 			}
-			v := w.Done()
-			v.Valid = c.Valid
-			return v, nil
-		}
+			d, err := slow(da(i), db(i))
+			if err != nil {
+				return nil, err
+			}
+			return d.AppendBinary(room[:0]), nil
+		})
 	}
+}
+
+// wideReader returns numbers of up to two words.
+func wideReader(v *vector.Vec, t types.Type) func(int) (number.Wide, bool) {
+	if v.Kind == vector.I64 {
+		s := int32(t.Scale)
+		x := vector.IntReader(v)
+		return func(i int) (number.Wide, bool) { return number.WideFromInt64(x(i), s), true }
+	}
+	return func(i int) (number.Wide, bool) { return number.WideOf(v.Bytes(i)) }
 }
 
 // fixedArith is + - * of int64 that cannot overflow.
@@ -369,33 +384,6 @@ func SmallReader(v *vector.Vec, t types.Type) func(int) (int64, int32, bool) {
 		return func(i int) (int64, int32, bool) { return x(i), s, true }
 	}
 	return func(i int) (int64, int32, bool) { return number.SmallDecimalBytes(v.Bytes(i)) }
-}
-
-func smallArith(op arOp, x int64, sx int32, y int64, sy int32) (number.Decimal, bool) {
-	if op == arMul {
-		if overflows(arMul, x, y) || x == math.MinInt64 || y == math.MinInt64 || sx+sy > 60 {
-			return number.Decimal{}, false
-		}
-		return number.DecimalFromInt64(x*y, sx+sy), true
-	}
-	if sx < sy {
-		if sy-sx > 18 || overflows(arMul, x, Pow10[sy-sx]) {
-			return number.Decimal{}, false
-		}
-		x, sx = x*Pow10[sy-sx], sy
-	} else if sy < sx {
-		if sx-sy > 18 || overflows(arMul, y, Pow10[sx-sy]) {
-			return number.Decimal{}, false
-		}
-		y = y * Pow10[sx-sy]
-	}
-	if overflows(op, x, y) {
-		return number.Decimal{}, false
-	}
-	if op == arSub {
-		y = -y
-	}
-	return number.DecimalFromInt64(x+y, sx), true
 }
 
 func numMod(_ *fn.Func, at []types.Type, ret types.Type) function.Impl {

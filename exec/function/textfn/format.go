@@ -86,6 +86,43 @@ func orNull(s string, ok bool, err error) (string, error) {
 	return s, err
 }
 
+// formats is format(). One that only puts values in their places, as '%s-%s' does, joins what is between them and the values.
+func formats(c *function.Call, args []*vector.Vec) (*vector.Vec, error) {
+	if c.N > 0 && args[0].One && !args[0].Null(0) {
+		if parts, ts, ok := places(c.N, args[0].Str(0), args[1:], c.Types[1:]); ok {
+			return joined(c, nil, parts, ts, format, args)
+		}
+	}
+	return function.Loose(format)(c, args)
+}
+
+// places returns the parts of a format's results: its texts and its arguments, in turn.
+func places(n int, f string, args []*vector.Vec, ts []types.Type) (parts []*vector.Vec, of []types.Type, ok bool) {
+	text := func(s string) {
+		if s != "" {
+			parts = append(parts, &vector.Vec{Kind: vector.Str, N: n, One: true, Off: []int32{0, int32(len(s))}, Data: vector.StringBytes(s)})
+			of = append(of, types.Text)
+		}
+	}
+	for {
+		before, rest, found := strings.Cut(f, "%")
+		text(before)
+		if !found {
+			return parts, of, true
+		}
+		switch {
+		case strings.HasPrefix(rest, "%"):
+			text("%")
+		case strings.HasPrefix(rest, "s") && len(args) > 0:
+			parts, of = append(parts, args[0]), append(of, ts[0])
+			args, ts = args[1:], ts[1:]
+		default:
+			return nil, nil, false
+		}
+		f = rest[1:]
+	}
+}
+
 // format is format(): %[position$][flags][width]type.
 func format(c *function.Call, a []types.Datum) (types.Datum, error) {
 	if a[0] == nil {

@@ -1,7 +1,7 @@
 package textfn
 
 import (
-	"strings"
+	"strconv"
 
 	"github.com/tributarydb/tributary/exec/function"
 	"github.com/tributarydb/tributary/exec/vector"
@@ -19,43 +19,6 @@ func concatColumns(c *function.Call, args []*vector.Vec) (*vector.Vec, error) {
 // concatWithSeparator is concat_ws().
 func concatWithSeparator(c *function.Call, args []*vector.Vec) (*vector.Vec, error) {
 	return joined(c, args[0], args[1:], c.Types[1:], concatWS, args)
-}
-
-// formats is format(). One that only puts values in their places, as '%s-%s' does, joins what is between them and the values.
-func formats(c *function.Call, args []*vector.Vec) (*vector.Vec, error) {
-	if c.N > 0 && args[0].One && !args[0].Null(0) {
-		if parts, ts, ok := places(c.N, args[0].Str(0), args[1:], c.Types[1:]); ok {
-			return joined(c, nil, parts, ts, format, args)
-		}
-	}
-	return function.Loose(format)(c, args)
-}
-
-// places returns the parts of a format's results: its texts and its arguments, in turn.
-func places(n int, f string, args []*vector.Vec, ts []types.Type) (parts []*vector.Vec, of []types.Type, ok bool) {
-	text := func(s string) {
-		if s != "" {
-			parts = append(parts, &vector.Vec{Kind: vector.Str, N: n, One: true, Off: []int32{0, int32(len(s))}, Data: vector.StringBytes(s)})
-			of = append(of, types.Text)
-		}
-	}
-	for {
-		before, rest, found := strings.Cut(f, "%")
-		text(before)
-		if !found {
-			return parts, of, true
-		}
-		switch {
-		case strings.HasPrefix(rest, "%"):
-			text("%")
-		case strings.HasPrefix(rest, "s") && len(args) > 0:
-			parts, of = append(parts, args[0]), append(of, ts[0])
-			args, ts = args[1:], ts[1:]
-		default:
-			return nil, nil, false
-		}
-		f = rest[1:]
-	}
 }
 
 // joined writes the values of each row, except NULLs, with the separator's between them; a row whose separator is NULL is
@@ -145,4 +108,40 @@ func textsSize(v *vector.Vec, n int) int {
 		}
 	}
 	return size
+}
+
+func concat(c *function.Call, a []types.Datum) (types.Datum, error) {
+	return c.Joined("", a, c.Types), nil
+}
+
+func concatWS(c *function.Call, a []types.Datum) (types.Datum, error) {
+	if a[0] == nil {
+		return nil, nil
+	}
+	return c.Joined(a[0].(string), a[1:], c.Types[1:]), nil
+}
+
+// Digits returns the decimal texts of the integers of a call's rows.
+func Digits(c *function.Call, num func(i int) int64) (*vector.Vec, error) {
+	var one [20]byte
+	size := 0
+	for i := range c.N {
+		if !c.Skip(i) {
+			size += len(strconv.AppendInt(one[:0], num(i), 10))
+		}
+	}
+	if err := vector.TooLarge(c.N, size); err != nil {
+		return nil, err
+	}
+	off, data := vector.Alloc[int32](c.Arena, c.N+1), c.Arena.Bytes(size)
+	at := 0
+	for i := range c.N {
+		off[i] = int32(at)
+		if !c.Skip(i) {
+			at += len(strconv.AppendInt(data[at:at], num(i), 10))
+			c.Meter().Poll(at - int(off[i]))
+		}
+	}
+	off[c.N] = int32(at)
+	return &vector.Vec{Kind: vector.Str, N: c.N, Off: off, Data: data, Valid: c.Valid}, nil
 }

@@ -5,7 +5,6 @@ import (
 	"math"
 	"math/bits"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -227,48 +226,12 @@ func concatAny(c *function.Call, args []*vector.Vec) (*vector.Vec, error) {
 	return concatTexts(c, texts)
 }
 
-// Digits returns the decimal texts of the integers of a call's rows.
-func Digits(c *function.Call, num func(i int) int64) (*vector.Vec, error) {
-	var one [20]byte
-	size := 0
-	for i := range c.N {
-		if !c.Skip(i) {
-			size += len(strconv.AppendInt(one[:0], num(i), 10))
-		}
-	}
-	if err := vector.TooLarge(c.N, size); err != nil {
-		return nil, err
-	}
-	off, data := vector.Alloc[int32](c.Arena, c.N+1), c.Arena.Bytes(size)
-	at := 0
-	for i := range c.N {
-		off[i] = int32(at)
-		if !c.Skip(i) {
-			at += len(strconv.AppendInt(data[at:at], num(i), 10))
-			c.Meter().Poll(at - int(off[i]))
-		}
-	}
-	off[c.N] = int32(at)
-	return &vector.Vec{Kind: vector.Str, N: c.N, Off: off, Data: data, Valid: c.Valid}, nil
-}
-
 func catAny(c *function.Call, a []types.Datum) (types.Datum, error) {
 	l, r := c.CastText(c.Types[0], a[0]), c.CastText(c.Types[1], a[1])
 	b := c.Text(len(l) + len(r))
 	b.WriteString(l)
 	b.WriteString(r)
 	return b.String(), nil
-}
-
-func concat(c *function.Call, a []types.Datum) (types.Datum, error) {
-	return c.Joined("", a, c.Types), nil
-}
-
-func concatWS(c *function.Call, a []types.Datum) (types.Datum, error) {
-	if a[0] == nil {
-		return nil, nil
-	}
-	return c.Joined(a[0].(string), a[1:], c.Types[1:]), nil
 }
 
 func strpos(s, sub string) int64 {

@@ -1,0 +1,4 @@
+-- features of what was said
+SELECT count(*) AS n, sum(capitals) AS c, sum(digits) AS d, avg(share) AS s, sum(marks) AS m, count(*) FILTER (WHERE rude) AS rude, count(*) FILTER (WHERE smile) AS smile, sum(words) AS w, sum(clock) AS t, count(*) FILTER (WHERE polite) AS polite FROM (
+  SELECT length(words) - length(regexp_replace(words, '[A-Z]', '', 'g')) AS capitals, length(words) - length(translate(words, '0123456789', '')) AS digits, length(regexp_replace(words, '[^a-z]', '', 'g'))::double precision / nullif(length(words), 0) AS share,
+         length(words) - length(replace(words, '!', '')) AS marks, words ILIKE '%NOOB%' AS rude, words LIKE '%:)' AS smile, len(string_split(words, ' ')) AS words, regexp_matches(words, '\d+:\d\d')::integer AS clock, regexp_matches(words, '(?i)^(gg|wp)\b') OR words SIMILAR TO '.*(wp|gg).*' AS polite FROM chat) x

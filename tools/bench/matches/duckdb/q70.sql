@@ -1,0 +1,3 @@
+-- months beside the month before and the best
+SELECT month, kind, c, c - lag(c, 1, 0::bigint) OVER w AS change, round(100.0 * c / nullif(lag(c) OVER w, 0) - 100, 2) AS percent, first_value(c) OVER w AS first, nth_value(c, 2) OVER (PARTITION BY kind ORDER BY month ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING) AS second, max(c) OVER (PARTITION BY kind) AS best, rank() OVER (PARTITION BY month ORDER BY c DESC) AS r, ntile(3) OVER w AS third
+FROM (SELECT date_trunc('month', bought AT TIME ZONE 'UTC')::date AS month, kind, sum(cents)::bigint AS c FROM purchases JOIN items USING (sku) GROUP BY 1, 2) x WINDOW w AS (PARTITION BY kind ORDER BY month) ORDER BY kind, month

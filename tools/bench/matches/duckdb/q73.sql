@@ -1,0 +1,2 @@
+-- intervals added, averaged and compared
+SELECT reason, count(*) AS n, sum(epoch_us(until - since)) / 1e6 AS s, avg(epoch_us(until - since)) / 1e6 AS a, extract(epoch FROM max(until - since)) AS m, extract(epoch FROM min(until - since)) AS least, count(*) FILTER (WHERE until - since > INTERVAL '10 days 12 hours') AS long, avg(extract(epoch FROM until - since) / 3600.0) AS hours, date_trunc('minute', max(since + to_microseconds((epoch_us(until - since) / 2)::bigint))) AS middle FROM bans GROUP BY reason ORDER BY reason

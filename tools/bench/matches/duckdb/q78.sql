@@ -1,0 +1,4 @@
+-- steps of a funnel, each after the one before
+WITH j AS (SELECT player, min(started) AS t FROM plays GROUP BY player), w AS (SELECT p.player, min(p.started) AS t FROM plays p JOIN j ON j.player = p.player AND p.started > j.t WHERE p.won GROUP BY p.player),
+     b AS (SELECT w.player, min(x.bought AT TIME ZONE 'UTC') AS t FROM purchases x JOIN w ON w.player = x.player AND (x.bought AT TIME ZONE 'UTC') > w.t GROUP BY w.player), c AS (SELECT b.player, min(said) AS t FROM chat c JOIN b ON b.player = c.player AND c.said > b.t GROUP BY b.player)
+SELECT count(*) AS j, count(w.t) AS w, count(b.t) AS b, count(c.t) AS c, percentile_cont(0.5) WITHIN GROUP (ORDER BY extract(epoch FROM w.t - j.t)) AS jw, avg(extract(epoch FROM b.t - w.t)) AS wb, avg(extract(epoch FROM c.t - b.t)) AS bc FROM j LEFT JOIN w USING (player) LEFT JOIN b USING (player) LEFT JOIN c USING (player)

@@ -1,0 +1,2 @@
+-- mail addresses taken apart and those that are one
+SELECT lower(split_part(mail, '@', 2)) AS domain, count(*) AS n, count(DISTINCT lower(regexp_replace(mail, '\+[^@]*', ''))) AS persons, sum(position('+' in mail)) AS plus, max(regexp_extract(mail, '^u(\d+)', 1)::integer) AS top, avg(length(substring(mail, 1, position('@' in mail) - 1))) AS l, bool_and(regexp_matches(mail, '^[^@]+@[^@]+\.[a-z]+$')) AS valid FROM players GROUP BY 1 ORDER BY 1

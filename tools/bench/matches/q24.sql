@@ -1,0 +1,2 @@
+-- several percentiles at once as an array
+SELECT hero, d[1] AS d1, d[2] AS d2, d[3] AS d3, d[4] AS d4, d[5] AS d5, s[1] AS s1, s[2] AS s2, p FROM (SELECT hero, percentile_cont(ARRAY[0.01, 0.25, 0.5, 0.75, 0.99]) WITHIN GROUP (ORDER BY damage) AS d, percentile_disc(ARRAY[0.1, 0.9]) WITHIN GROUP (ORDER BY score) AS s, percentile_disc(0.5) WITHIN GROUP (ORDER BY ping DESC) AS p FROM plays GROUP BY hero) x ORDER BY hero

@@ -1,0 +1,2 @@
+-- the season of a play, and standing within it
+SELECT season, count(*) AS n, count(DISTINCT player) AS players, max(r) AS r, sum(score) AS s FROM (SELECT s.season, p.player, sum(p.score) AS score, dense_rank() OVER (PARTITION BY s.season ORDER BY sum(p.score) DESC) AS r FROM plays p JOIN seasons s ON p.started::date BETWEEN s.starts AND s.ends GROUP BY s.season, p.player) x GROUP BY season ORDER BY season

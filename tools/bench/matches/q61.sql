@@ -1,0 +1,7 @@
+-- thirty columns of a player's heroes
+SELECT count(*) AS n, sum(h0) AS h0, sum(h1) AS h1, sum(h2) AS h2, sum(h3) AS h3, sum(h4) AS h4, sum(h5) AS h5, sum(h6) AS h6, sum(h7) AS h7, sum(h8) AS h8, sum(h9) AS h9, sum(d0) AS d0, sum(d1) AS d1, sum(d2) AS d2, sum(d3) AS d3, sum(d4) AS d4, sum(w0) AS w0, sum(w1) AS w1, sum(w2) AS w2, sum(w3) AS w3, sum(w4) AS w4 FROM (
+  SELECT player, count(*) FILTER (WHERE hero = 'hero 0') AS h0, count(*) FILTER (WHERE hero = 'hero 1') AS h1, count(*) FILTER (WHERE hero = 'hero 2') AS h2, count(*) FILTER (WHERE hero = 'hero 3') AS h3, count(*) FILTER (WHERE hero = 'hero 4') AS h4,
+         count(*) FILTER (WHERE hero = 'hero 5') AS h5, count(*) FILTER (WHERE hero = 'hero 6') AS h6, count(*) FILTER (WHERE hero = 'hero 7') AS h7, count(*) FILTER (WHERE hero IN ('hero 8', 'hero 18', 'hero 28')) AS h8, count(*) FILTER (WHERE hero > 'hero 5') AS h9,
+         avg(damage) FILTER (WHERE map = 'dust') AS d0, avg(damage) FILTER (WHERE map = 'mill') AS d1, avg(damage) FILTER (WHERE map = 'ice') AS d2, avg(damage) FILTER (WHERE map = 'forge') AS d3, avg(damage) FILTER (WHERE map = 'canyon') AS d4,
+         sum(won::integer) FILTER (WHERE role = 'tank') AS w0, sum(won::integer) FILTER (WHERE role = 'support') AS w1, sum(won::integer) FILTER (WHERE role = 'damage') AS w2, sum(won::integer) FILTER (WHERE role IS NULL) AS w3, sum(kills) FILTER (WHERE won AND ping < 50) AS w4
+  FROM plays GROUP BY player) x

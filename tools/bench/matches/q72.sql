@@ -1,0 +1,2 @@
+-- players of a day beside those of its last week
+SELECT d.day::date AS day, count(DISTINCT p.player) FILTER (WHERE p.started >= d.day) AS dau, count(DISTINCT p.player) AS wau FROM generate_series(TIMESTAMP '2024-04-01', TIMESTAMP '2024-05-30', INTERVAL '3 days') AS d (day) JOIN plays p ON p.started >= d.day - INTERVAL '6 days' AND p.started < d.day + INTERVAL '1 day' GROUP BY d.day ORDER BY d.day

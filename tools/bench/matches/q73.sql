@@ -1,0 +1,2 @@
+-- intervals added, averaged and compared
+SELECT reason, count(*) AS n, extract(epoch FROM sum(until - since)) AS s, extract(epoch FROM avg(until - since)) AS a, extract(epoch FROM max(until - since)) AS m, extract(epoch FROM justify_hours(min(until - since))) AS least, count(*) FILTER (WHERE until - since > INTERVAL '10 days 12 hours') AS long, avg(extract(epoch FROM until - since) / 3600.0) AS hours, date_trunc('minute', max(since + (until - since) / 2)) AS middle FROM bans GROUP BY reason ORDER BY reason

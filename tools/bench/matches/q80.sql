@@ -1,0 +1,2 @@
+-- pairs of players who met, and how often
+SELECT n, count(*) AS pairs, sum(together) AS together, avg(w) AS w FROM (SELECT least(a.player, b.player) AS x, greatest(a.player, b.player) AS y, count(*) AS n, sum((a.team = b.team)::integer) AS together, avg((a.won AND b.won)::integer) AS w FROM plays a JOIN plays b ON a.match = b.match AND a.id < b.id AND a.player <> b.player WHERE a.started < TIMESTAMP '2024-04-20' GROUP BY 1, 2) x GROUP BY n ORDER BY n

@@ -1,0 +1,3 @@
+-- the state before a play from several sources in one stream
+WITH e AS (SELECT player, started AS t, 'play' AS what, damage AS v, id FROM plays UNION ALL SELECT player, bought AT TIME ZONE 'UTC', 'buy', cents, id FROM purchases UNION ALL SELECT player, said, 'chat', length(words), id FROM chat)
+SELECT what, count(*) AS n, sum(buys) AS buys, sum(chats) AS chats, avg(last) AS last, avg(extract(epoch FROM gap)) AS gap FROM (SELECT what, count(*) FILTER (WHERE what = 'buy') OVER w AS buys, count(*) FILTER (WHERE what = 'chat') OVER w AS chats, lag(v) OVER w AS last, t - lag(t) OVER w AS gap FROM e WINDOW w AS (PARTITION BY player ORDER BY t, what, id)) x GROUP BY what ORDER BY what

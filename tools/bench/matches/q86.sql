@@ -1,0 +1,4 @@
+-- a table of many columns asked at once
+SELECT count(*) AS n, sum(a1) AS a1, sum(a2) AS a2, sum(a3) AS a3, sum(a4) AS a4, sum(a5) AS a5, sum(a6) AS a6, sum(a7) AS a7, sum(a8) AS a8, sum(a9) AS a9, sum(b1) AS b1, sum(b2) AS b2, sum(b3) AS b3, sum(b4) AS b4, sum(b5) AS b5, sum(b6) AS b6, sum(b7) AS b7, sum(b8) AS b8 FROM (
+  SELECT kills * 1.0 / greatest(deaths, 1) AS a1, (kills + assists) / greatest(deaths, 1)::double precision AS a2, damage / (seconds / 60.0) AS a3, ln(1 + damage) AS a4, coalesce(ping, 999) AS a5, (ping IS NULL)::integer AS a6, CASE role WHEN 'tank' THEN 1 WHEN 'support' THEN 2 ELSE 0 END AS a7, length(build) AS a8,
+         extract(hour FROM started) AS a9, extract(dow FROM started) AS b1, CASE WHEN extract(hour FROM started) BETWEEN 8 AND 17 THEN 1 ELSE 0 END AS b2, score / 1000 AS b3, round(score) AS b4, x / 1024 - 0.5 AS b5, abs(x - y) AS b6, (client LIKE '%Win%')::integer AS b7, substr(hero, 6)::integer AS b8 FROM plays) z

@@ -1,0 +1,2 @@
+-- the order of labels within deciles of a score, lift and gain
+SELECT d, count(*) AS n, avg(label) AS rate, avg(label) / (SELECT avg(label) FROM measures) AS lift, sum(sum(label)) OVER (ORDER BY d) * 1.0 / sum(sum(label)) OVER () AS gain, min(s) AS lo, max(s) AS hi FROM (SELECT label, 0.7 * m1 + coalesce(m2, 0) * 0.1 AS s, ntile(10) OVER (ORDER BY 0.7 * m1 + coalesce(m2, 0) * 0.1 DESC, id) AS d FROM measures) x GROUP BY d ORDER BY d

@@ -1,0 +1,2 @@
+-- mail addresses taken apart and those that are one
+SELECT lower(split_part(mail, '@', 2)) AS domain, count(*) AS n, count(DISTINCT lower(regexp_replace(mail, '\+[^@]*', ''))) AS persons, sum(position('+' in mail)) AS plus, max(substring(mail from '^u(\d+)')::integer) AS top, avg(length(substring(mail from 1 for position('@' in mail) - 1))) AS l, bool_and(mail ~ '^[^@]+@[^@]+\.[a-z]+$') AS valid FROM players GROUP BY 1 ORDER BY 1

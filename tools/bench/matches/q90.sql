@@ -1,0 +1,2 @@
+-- autocorrelation of a player's damage by lags
+SELECT corr(damage, l1) AS r1, corr(damage, l2) AS r2, corr(damage, l3) AS r3, corr(damage, l7) AS r7, avg(n) AS n, regr_slope(damage, k) AS slope FROM (SELECT damage, lag(damage) OVER w AS l1, lag(damage, 2) OVER w AS l2, lag(damage, 3) OVER w AS l3, lag(damage, 7) OVER w AS l7, lead(damage) OVER w AS n, row_number() OVER w AS k FROM plays WINDOW w AS (PARTITION BY player ORDER BY started, id)) x
