@@ -93,6 +93,9 @@ func (c *compiler) plain(e expr.Expr) (node, error) {
 		if n, err := c.wholeEpoch(e); n != nil || err != nil {
 			return n, err
 		}
+		if n, err := c.secondsBetween(e); n != nil || err != nil {
+			return n, err
+		}
 		from := inPlace(e.Fn.ID, e.Args)
 		args, err := c.all(from)
 		if err != nil {
