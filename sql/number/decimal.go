@@ -167,11 +167,51 @@ func decimalFromFloat(f float64, prec int) Decimal {
 	case math.IsInf(f, -1):
 		return DecimalNegInf
 	}
-	d, ok := scanDecimal(strconv.FormatFloat(f, 'e', prec-1, 64))
+	// A float64 nearest to a decimal of up to 15 digits has that decimal as its first 15, as prices have.
+	if n := math.RoundToEven(f * 1e6); prec == 15 && n/1e6 == f && math.Abs(n) < 1e15 {
+		return Decimal{coef: int64(n), scale: 6}.trimZeros()
+	}
+	var room [32]byte
+	text := strconv.AppendFloat(room[:0], f, 'e', prec-1, 64)
+	if d, ok := decimalOfScientific(text); ok {
+		return d.trimZeros()
+	}
+	d, ok := scanDecimal(string(text))
 	if !ok {
 		return Decimal{}
 	}
 	return d.trimZeros()
+}
+
+// decimalOfScientific reads what strconv.AppendFloat wrote of up to 18 digits, where a fraction is left: -1.234e+02.
+func decimalOfScientific(b []byte) (d Decimal, ok bool) {
+	neg := b[0] == '-'
+	if neg {
+		b = b[1:]
+	}
+	places, at := 0, 0
+	for ; at < len(b) && b[at] != 'e'; at++ {
+		if b[at] != '.' {
+			d.coef, places = 10*d.coef+int64(b[at]-'0'), places+1
+		}
+	}
+	if at+2 > len(b) || places > 18 {
+		return Decimal{}, false
+	}
+	exp := 0
+	for _, digit := range b[at+2:] {
+		exp = 10*exp + int(digit-'0')
+	}
+	if b[at+1] == '-' {
+		exp = -exp
+	}
+	if d.scale = int32(places - 1 - exp); d.scale < 0 {
+		return Decimal{}, false
+	}
+	if neg {
+		d.coef = -d.coef
+	}
+	return d, true
 }
 
 // trimZeros drops the zeros at the end of the fraction.

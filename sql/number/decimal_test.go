@@ -1,6 +1,7 @@
 package number
 
 import (
+	"math"
 	"math/big"
 	"math/rand"
 	"strconv"
@@ -243,6 +244,32 @@ func TestDecimalFromFloat(t *testing.T) {
 	} {
 		if got := DecimalFromFloat64(c.f).String(); got != c.want {
 			t.Errorf("%v gives %s, want %s", c.f, got, c.want)
+		}
+	}
+	r := rand.New(rand.NewSource(8))
+	for i := range 200_000 {
+		f := math.Float64frombits(r.Uint64())
+		switch i % 4 {
+		case 0:
+			f = float64(r.Int63()>>r.Intn(63)) / math.Pow10(r.Intn(9))
+		case 1:
+			f = r.NormFloat64() * math.Pow10(r.Intn(25)-5)
+		case 2:
+			f = math.Nextafter(float64(r.Intn(1e9))/1e4, float64(r.Intn(2e5)))
+		}
+		if math.IsNaN(f) || math.IsInf(f, 0) {
+			continue
+		}
+		single := float64(float32(f))
+		for _, c := range []struct {
+			f    float64
+			prec int
+			got  Decimal
+		}{{f, 15, DecimalFromFloat64(f)}, {-f, 15, DecimalFromFloat64(-f)}, {single, 6, DecimalFromFloat32(float32(f))}} {
+			want, _ := scanDecimal(strconv.FormatFloat(c.f, 'e', c.prec-1, 64))
+			if want = want.trimZeros(); !math.IsInf(c.f, 0) && (c.got.Cmp(want) != 0 || c.got.Scale() != want.Scale()) {
+				t.Fatalf("%v of %d digits gives %s, want %s", c.f, c.prec, c.got, want)
+			}
 		}
 	}
 	if got := DecimalFromFloat32(1.0 / 3).String(); got != "0.333333" {
