@@ -23,6 +23,7 @@ var long = []struct{ sql, want string }{
 	{`with recursive r(s,n) as (select 'x'::text, 1 union all select s||s, n+1 from r where n < 40) select max(length(s)) from r`, ""},
 	{`select length(string_agg(repeat('x',1000000),',')) from generate_series(1,2000)`, ""},
 	{`select cardinality(array_agg(repeat('x',1000000))) from generate_series(1,2000)`, "2000"},
+	{`select cardinality(array_agg(repeat('x',1000000) order by n)) from generate_series(1,2000) n`, "2000"},
 	{`select length(a||a||a||a||a||a||a||a||a||a||a||a||a||a||a) from (values (repeat('x',100000000))) v(a)`, ""},
 	{`with recursive r(n) as (select 1 union select n+1 from r where n < 200000) select count(*) from r`, "200000"},
 	{`select length(regexp_replace(repeat('a',1000000),'a',repeat('b',1000),'g'))`, "1000000000"},

@@ -24,6 +24,7 @@ type ordered struct {
 	*collect
 	kept  []int     // the columns of a row that are kept; the others are constants,
 	fixed types.Row // whose values are here
+	each  int64     // bytes of those in a row of a result
 	wide  []int     // of kept: those whose values have lengths of their own
 
 	mu     sync.Mutex // held while the open chunk is closed: several threads may merge from one ordered
@@ -48,6 +49,7 @@ func newOrdered(c *collect) Agg {
 		if k < len(c.args) {
 			if x, ok := c.call.Args[k].(*expr.Const); ok && x.Val != nil {
 				s.fixed[k] = x.Val
+				s.each += constantBytes(t, x.Val)
 				continue
 			}
 		}
@@ -57,6 +59,17 @@ func newOrdered(c *collect) Agg {
 		s.kept = append(s.kept, k)
 	}
 	return s
+}
+
+// constantBytes is what a constant takes as a column's value.
+func constantBytes(t types.Type, v types.Datum) int64 {
+	if w, ok := ElementWidth(t); ok {
+		return w
+	}
+	if text, ok := v.(string); ok {
+		return int64(len(text))
+	}
+	return types.DatumBytes(v)
 }
 
 // ByRow returns a form of a for a group that gets a few rows at a time and is asked for its value between.
@@ -415,7 +428,7 @@ func (s *ordered) bytesAt(cols []arrow.Array, k int) func(i int) []byte {
 	return func(int) []byte { return nil }
 }
 
-// extent returns how many rows groups [from, to) have, and the bytes of their wide values.
+// extent returns how many rows groups [from, to) have, and the bytes of their wide values and constants.
 func (s *ordered) extent(from, to int) (rows, size int64) {
 	for g := from; g < to; g++ {
 		rows += int64(s.lists[g].n())
@@ -423,7 +436,7 @@ func (s *ordered) extent(from, to int) (rows, size int64) {
 			size += s.text[g]
 		}
 	}
-	return rows, size
+	return rows, size + rows*s.each
 }
 
 // Need implements Holistic: rows are gathered, sorted by keys, and gathered again.
@@ -439,17 +452,8 @@ func (s *ordered) Need(from, to int, states bool) int64 {
 		need += 8 * (size + rows*fixed)
 	case "jsonb_agg", "jsonb_object_agg":
 		need += 8*size + 320*rows
-	case "string_agg":
-		need += rows * s.separatorBytes()
 	}
 	return need
-}
-
-func (s *ordered) separatorBytes() int64 {
-	if len(s.args) < 2 {
-		return 0
-	}
-	return types.DatumBytes(s.fixed[1])
 }
 
 func (s *ordered) Bytes() int64 {
