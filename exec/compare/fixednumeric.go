@@ -85,7 +85,8 @@ func shortScaled(b []byte, scale uint8) scaled {
 
 // longScaled is shortScaled of two words, as averages have.
 func longScaled(b []byte, scale uint8) scaled {
-	negative, hi, lo, own, ok := number.DecimalWords(b)
+	w, ok := number.WideOf(b)
+	negative, hi, lo, own := w.Words()
 	more := own - int32(scale)
 	if !ok || more < 0 || more > 19 || hi >= checked.Pow10[more] {
 		return scaled{}

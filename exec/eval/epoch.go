@@ -56,7 +56,7 @@ func (n *epochNode) eval(fr *frame) (*vector.Vec, error) {
 // betweenNode is extract(epoch FROM a - b) of timestamps, as fixed numeric or as float8: the microseconds between them,
 // without an interval a row.
 type betweenNode struct {
-	quotientOperands
+	twoOperands
 	float bool
 	plain node // of all rows where one is infinite, or so far from 1970 that the microseconds may be too many
 }
@@ -91,7 +91,7 @@ func (c *compiler) secondsBetween(e *expr.Call) (node, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &betweenNode{quotientOperands{a: sides[0], b: sides[1]}, float, plain}, nil
+	return &betweenNode{twoOperands{a: sides[0], b: sides[1]}, float, plain}, nil
 }
 
 func (n *betweenNode) eval(fr *frame) (*vector.Vec, error) {

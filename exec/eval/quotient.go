@@ -18,20 +18,20 @@ import (
 // rows. The numeric one is computed only for rows that are within near of the constant, and for
 // those that may be errors, such as a zero divisor.
 type quotientNode struct {
-	quotientOperands
+	twoOperands
 	op     compare.CmpOp
 	c      number.Decimal
 	approx float64
 }
 
-// quotientOperands are a and b of a / b, and their types.
-type quotientOperands struct {
+// twoOperands are a and b of a / b or a - b, and their types.
+type twoOperands struct {
 	a, b node
 	at   [2]types.Type
 }
 
-// operands evaluates both; a is nil where all quotients are NULL, and else valid has the rows of which none is.
-func (n *quotientOperands) operands(fr *frame) (a, b *vector.Vec, valid []byte, err error) {
+// operands evaluates both; a is nil where all results are NULL, and else valid has the rows of which none is.
+func (n *twoOperands) operands(fr *frame) (a, b *vector.Vec, valid []byte, err error) {
 	if a, err = n.a.eval(fr); err != nil {
 		return nil, nil, nil, err
 	}
@@ -84,7 +84,7 @@ func (c *compiler) quotientCompare(e *expr.Call) (node, error) {
 		if err != nil {
 			return nil, err
 		}
-		return &quotientNode{quotientOperands: quotientOperands{args[0], args[1], [2]types.Type{x.Args[0].Type(), x.Args[1].Type()}}, op: op, c: limit, approx: limit.Float64()}, nil
+		return &quotientNode{twoOperands: twoOperands{args[0], args[1], [2]types.Type{x.Args[0].Type(), x.Args[1].Type()}}, op: op, c: limit, approx: limit.Float64()}, nil
 	case *expr.Case:
 		some := x.Else != nil && isQuotient(x.Else)
 		for _, w := range x.Whens {
@@ -179,7 +179,7 @@ func approximation(v *vector.Vec, t types.Type, i int) float64 {
 // that the first rounding may decide is the numeric quotient computed.
 type roundedQuotientNode struct {
 	quotientRounding
-	quotientOperands
+	twoOperands
 	// The coefficients are multiplied by these before they are divided.
 	up, down int64
 }
@@ -204,7 +204,7 @@ func (c *compiler) roundedQuotient(e *expr.Call) (node, error) {
 		return nil, err
 	}
 	by := quotientRounding{q.By, int(q.Places)}
-	of := quotientOperands{args[0], args[1], [2]types.Type{q.A.Type(), q.B.Type()}}
+	of := twoOperands{args[0], args[1], [2]types.Type{q.A.Type(), q.B.Type()}}
 	if !e.Typ.IsFixed() {
 		return &anyQuotientNode{by, of, e.Typ}, nil
 	}
@@ -345,7 +345,7 @@ func (n *quotientRounding) slow(a, b number.Decimal) (number.Decimal, error) {
 // anyQuotientNode is a roundedQuotientNode of numerics of any length, of which most are short.
 type anyQuotientNode struct {
 	quotientRounding
-	quotientOperands
+	twoOperands
 	ret types.Type
 }
 

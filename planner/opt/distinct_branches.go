@@ -7,7 +7,6 @@ import (
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/planner/rewrite"
 	"github.com/tributarydb/tributary/planner/rule"
-	"github.com/tributarydb/tributary/sql/types"
 )
 
 // manyRows is from how many input rows on each argument of DISTINCT has an aggregation of its own.
@@ -35,7 +34,7 @@ func branchDistinct(r *rule.Run, n *plan.Aggregate) plan.Node {
 		return nil
 	}
 	for _, g := range n.Groups {
-		if !joinedBy(g.Col.Type) {
+		if !rewrite.JoinsGroups(g.Col.Type) {
 			return nil
 		}
 	}
@@ -61,15 +60,6 @@ func branchDistinct(r *rule.Run, n *plan.Aggregate) plan.Node {
 		all = &plan.Join{Kind: plan.Inner, L: all, R: node, On: on}
 	}
 	return &plan.Project{Input: all, Items: rewrite.PassItems(n.Schema())}
-}
-
-// joinedBy reports whether groups of a type are those that a join finds by its equality.
-func joinedBy(t types.Type) bool {
-	switch t.OID {
-	case types.BpcharOID, types.NumericOID, types.Float4OID, types.Float8OID:
-		return true
-	}
-	return t.EqualIsSame() && rewrite.Operator("=", t, t) != nil
 }
 
 // readAgain reports whether reading n's rows again costs little: they are a table's or a buffer's.
@@ -144,7 +134,7 @@ func again(r *rule.Run, a *plan.Aggregate) (*plan.Aggregate, []expr.Expr) {
 		col := g.Col
 		col.ID, col.Table, col.Num = r.NewCol(col.Name, col.Type).ID, 0, 0
 		groups[i] = plan.Item{Col: col, Expr: g.Expr}
-		on = append(on, &expr.Distinct{L: rewrite.ColOf(a.Groups[i].Col), R: rewrite.ColOf(col), Eq: rewrite.Operator("=", col.Type, col.Type).Func, Not: true})
+		on = append(on, rewrite.SameGroup(rewrite.ColOf(a.Groups[i].Col), rewrite.ColOf(col)))
 	}
 	b.Groups = groups
 	return b, on

@@ -7,7 +7,6 @@ import (
 	"github.com/tributarydb/tributary/planner/plan"
 	"github.com/tributarydb/tributary/planner/rewrite"
 	"github.com/tributarydb/tributary/planner/rule"
-	"github.com/tributarydb/tributary/sql/types"
 )
 
 // wholeRows is the least number of rows that a window must have for another reading of them to pay, wholeFactor
@@ -75,8 +74,7 @@ func wholePartitions(w *plan.Window) bool {
 		return false
 	}
 	for _, e := range w.PartitionBy {
-		t := e.Type()
-		if number := t.OID == types.NumericOID || t.OID == types.Float8OID || t.OID == types.Float4OID; !t.EqualIsSame() && !number || rewrite.Operator("=", t, t) == nil {
+		if !rewrite.JoinsGroups(e.Type()) {
 			return false
 		}
 	}
@@ -120,7 +118,7 @@ func joinWhole(r *rule.Run, w *plan.Window, base, rows plan.Node) plan.Node {
 	for _, e := range w.PartitionBy {
 		col := r.NewCol("partition", e.Type())
 		agg.Groups = append(agg.Groups, plan.Item{Col: col, Expr: in(e)})
-		join.On = append(join.On, &expr.Distinct{L: e, R: rewrite.ColOf(col), Eq: rewrite.Operator("=", e.Type(), e.Type()).Func, Not: true})
+		join.On = append(join.On, rewrite.SameGroup(e, rewrite.ColOf(col)))
 	}
 	for _, it := range w.Items {
 		c := it.Call

@@ -86,9 +86,21 @@ func CastTo(e expr.Expr, t types.Type) expr.Expr {
 
 // SameValue returns the expression that l and r are NULL or the very same value, which equal
 // values of a type without exact equality, or with none at all, need not be.
-func SameValue(l, r expr.Expr) expr.Expr {
-	l, r = Image(l), Image(r)
+func SameValue(l, r expr.Expr) expr.Expr { return SameGroup(Image(l), Image(r)) }
+
+// SameGroup returns the expression that l and r, of one type whose groups joins find, are in the same group: equal, as 1.0
+// and 1.00 are, or NULL.
+func SameGroup(l, r expr.Expr) expr.Expr {
 	return &expr.Distinct{L: l, R: r, Eq: Operator("=", l.Type(), r.Type()).Func, Not: true}
+}
+
+// JoinsGroups reports whether groups of a type are those that a join finds by its equality.
+func JoinsGroups(t types.Type) bool {
+	switch t.OID {
+	case types.BpcharOID, types.NumericOID, types.Float4OID, types.Float8OID:
+		return true
+	}
+	return t.EqualIsSame() && Operator("=", t, t) != nil
 }
 
 // Image returns an injective function of e with exact equality: e itself, or its text.

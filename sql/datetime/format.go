@@ -40,8 +40,11 @@ type shownDay struct {
 	text string
 }
 
-// keptDays is a power of two.
-const keptDays = 1024
+const (
+	keptDays = 1024 // a power of two
+	// shortFormat is up to how many bytes a format keeps days: a field writes at most some ten, so that all are below 200 kB.
+	shortFormat = 32
+)
 
 // ParseFormat reads a format of to_char for dates and times.
 func ParseFormat(text string) (*Format, error) {
@@ -49,7 +52,7 @@ func ParseFormat(text string) (*Format, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Format{Text: text, nodes: nodes, daily: !slices.ContainsFunc(nodes, func(n tochar.Node) bool {
+	return &Format{Text: text, nodes: nodes, daily: len(text) <= shortFormat && !slices.ContainsFunc(nodes, func(n tochar.Node) bool {
 		if n.Kind != tochar.KindField {
 			return false
 		}

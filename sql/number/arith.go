@@ -125,8 +125,12 @@ func (d Decimal) Add(e Decimal) (Decimal, error) {
 			}
 		}
 	}
-	if r, ok := addWords(d, e); ok {
-		return r, nil
+	if a, ok := wideOf(d); ok {
+		if b, ok := wideOf(e); ok {
+			if sum, ok := a.Add(b); ok {
+				return decimalOfWords(sum.neg, sum.hi, sum.lo, sum.scale), nil
+			}
+		}
 	}
 	a, b, scale := alignBig(d, e)
 	return mkDecimal(new(big.Int).Add(a, b), scale).checked()

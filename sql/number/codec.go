@@ -184,15 +184,6 @@ func SmallDecimalBytes(b []byte) (coef int64, scale int32, ok bool) {
 	return smallDecimal(b)
 }
 
-// DecimalWords reads an encoding of a coefficient that does not fit an int64 but two words; ok is false for the other forms.
-func DecimalWords(b []byte) (negative bool, hi, lo uint64, scale int32, ok bool) {
-	if len(b) < 4 || len(b) > 16+3 || b[0]&3 != formBig {
-		return false, 0, 0, 0, false
-	}
-	hi, lo = wordsOf(b[3:])
-	return b[0]&4 != 0, hi, lo, int32(binary.LittleEndian.Uint16(b[1:])), true
-}
-
 // Coefficients reads encodings, end to end, of numbers that all have a scale below 63 and coefficients that fit an int64,
 // but for those that are not valid; false if there is another.
 func Coefficients(out []int64, offs []int32, data []byte, scale uint8, valid []byte) bool {

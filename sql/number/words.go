@@ -62,46 +62,10 @@ func (d Decimal) words() (hi, lo uint64, ok bool) {
 	return 0, 0, false
 }
 
-// addWords returns d + e where two words hold both at the greater scale, and their sum.
-func addWords(d, e Decimal) (Decimal, bool) {
-	ah, al, ok1 := d.words()
-	bh, bl, ok2 := e.words()
-	if !ok1 || !ok2 {
-		return Decimal{}, false
-	}
-	scale := max(d.scale, e.scale)
-	ah, al, ok1 = raised(ah, al, int(scale-d.scale))
-	bh, bl, ok2 = raised(bh, bl, int(scale-e.scale))
-	if !ok1 || !ok2 {
-		return Decimal{}, false
-	}
-	neg := d.Sign() < 0
-	if neg == (e.Sign() < 0) {
-		lo, carry := bits.Add64(al, bl, 0)
-		hi, over := bits.Add64(ah, bh, carry)
-		return decimalOfWords(neg, hi, lo, scale), over == 0
-	}
-	if ah < bh || ah == bh && al < bl {
-		ah, al, bh, bl, neg = bh, bl, ah, al, !neg
-	}
-	lo, borrow := bits.Sub64(al, bl, 0)
-	hi, _ := bits.Sub64(ah, bh, borrow)
-	return decimalOfWords(neg, hi, lo, scale), true
-}
-
-// raised returns a magnitude times a power of ten, if two words hold that.
-func raised(hi, lo uint64, digits int) (uint64, uint64, bool) {
-	for digits > 0 {
-		by := checked.Pow10[min(digits, 19)]
-		digits -= 19
-		over, high := bits.Mul64(hi, by)
-		carry, low := bits.Mul64(lo, by)
-		high, more := bits.Add64(high, carry, 0)
-		if hi, lo = high, low; over != 0 || more != 0 {
-			return 0, 0, false
-		}
-	}
-	return hi, lo, true
+// wideOf is d where two words hold its coefficient.
+func wideOf(d Decimal) (w Wide, ok bool) {
+	hi, lo, ok := d.words()
+	return Wide{hi, lo, d.Sign() < 0, d.scale}, ok
 }
 
 // wordsOf reads a magnitude of no more than 16 bytes, big-endian.

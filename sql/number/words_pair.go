@@ -29,6 +29,9 @@ func WideOf(b []byte) (w Wide, ok bool) {
 	return Wide{u, lo, hi < 0, scale}, ok
 }
 
+// Words returns the coefficient, its magnitude in two words, and the scale.
+func (w Wide) Words() (neg bool, hi, lo uint64, scale int32) { return w.neg, w.hi, w.lo, w.scale }
+
 // Append appends the encoding.
 func (w Wide) Append(dst []byte) []byte { return appendWords(dst, w.neg, w.hi, w.lo, w.scale) }
 

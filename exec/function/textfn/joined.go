@@ -51,7 +51,7 @@ func joined(c *function.Call, sep *vector.Vec, parts []*vector.Vec, ts []types.T
 		if sep.Kind != vector.Str && sep.Kind != vector.Dict {
 			return function.Loose(datum)(c, args)
 		}
-		size += (len(parts) - 1) * textsSize(sep, c.N)
+		size += max(len(parts)-1, 0) * textsSize(sep, c.N)
 	}
 	if err := vector.TooLarge(c.N, size); err != nil {
 		return nil, err

@@ -232,8 +232,10 @@ func (f *call) alike(k int) bool {
 // ntile computes ntile, whose argument is the same in all of a partition.
 func (f *call) ntile(ctx context.Context, r *rows, p *block) (arrow.Array, error) {
 	out, valid := make([]int32, p.n), make([]byte, batch.BitmapBytes(p.n))
-	for i := range out {
-		d, err := r.tiles(ctx, f, p.first(i))
+	for i, end := 0, 0; i < p.n; i = end {
+		first, last := p.first(i), p.last(i)
+		end = int(min(last-p.base, int64(p.n)))
+		d, err := r.tiles(ctx, f, first)
 		if err != nil {
 			return nil, err
 		}
@@ -244,15 +246,10 @@ func (f *call) ntile(ctx context.Context, r *rows, p *block) (arrow.Array, error
 		if k <= 0 {
 			return nil, pgerr.New(pgerr.InvalidArgumentForNtile, "argument of ntile must be greater than zero")
 		}
-		all := p.last(i) - p.first(i)
-		size, more := all/k, all%k
-		before := p.base + int64(i) - p.first(i)
-		batch.SetBit(valid, i)
-		if before < more*(size+1) {
-			out[i] = int32(before/(size+1) + 1)
-			continue
+		putTiles(out[i:end], p.base+int64(i)-first, last-first, k)
+		for j := i; j < end; j++ {
+			batch.SetBit(valid, j)
 		}
-		out[i] = int32(more + (before-more*(size+1))/max(size, 1) + 1)
 	}
 	return batch.FromSlice(f.item.Call.Typ.Arrow(), out, valid), nil
 }
